@@ -1,0 +1,97 @@
+"""What stands before the local BigQuery: who may ask, how much, and how it is."""
+
+import json
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEALTH_PATH = "/lab/health"
+BODY_LIMIT_BYTES = 32 * 1024 * 1024
+_LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Guard:
+    """ASGI application around bqemulator's.
+
+    - A request whose Host or Origin is not this machine is refused (403): a web page open in a
+      browser could otherwise reach the sandbox by DNS rebinding or a cross-site form.
+    - A body over BODY_LIMIT_BYTES is refused (413) as soon as that is known.
+    - GET /lab/health answers the sandbox's own report.
+    """
+
+    def __init__(self, app: ASGIApp, health: Callable[[], dict[str, object]]) -> None:
+        self._app = app
+        self._health = health
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if not _is_local(headers.get(b"host", ""), headers.get(b"origin")):
+            await _refuse(send, 403, "The sandbox answers requests from this machine only.")
+        elif _declared_length(headers) > BODY_LIMIT_BYTES:
+            await _refuse(send, 413, _TOO_LARGE)
+        elif scope["path"] == HEALTH_PATH:
+            await _answer(send, 200, self._health())
+        else:
+            await self._forward(scope, receive, send)
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > BODY_LIMIT_BYTES:
+                await _refuse(send, 413, _TOO_LARGE)
+                return
+        await self._app(scope, _replay(bytes(body), receive), send)
+
+
+_TOO_LARGE = (
+    f"A request to the sandbox may carry {BODY_LIMIT_BYTES // 2**20} MB. Send the rows in parts."
+)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the whole body once, then whatever the connection says next."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replayed
+
+
+def _is_local(host: str, origin: str | None) -> bool:
+    names = [urlsplit(f"//{host}").hostname]
+    if origin is not None:
+        names.append(urlsplit(origin).hostname)
+    return all(name in _LOOPBACK_NAMES for name in names)
+
+
+def _declared_length(headers: dict[bytes, str]) -> int:
+    length = headers.get(b"content-length", "0")
+    return int(length) if length.isdigit() else 0
+
+
+async def _refuse(send: Send, status: int, message: str) -> None:
+    reason = "forbidden" if status == 403 else "requestTooLarge"
+    error = {
+        "code": status,
+        "message": message,
+        "errors": [{"reason": reason, "message": message, "domain": "global"}],
+    }
+    await _answer(send, status, {"error": error})
+
+
+async def _answer(send: Send, status: int, content: dict[str, object]) -> None:
+    body = json.dumps(content).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
