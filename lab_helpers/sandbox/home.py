@@ -63,10 +63,16 @@ class SandboxHome:
             return None
 
     def write_state(self, state: SandboxState) -> None:
-        """Replace the state file in one step, so that no reader ever sees half of it."""
+        """Replace the state file in one step, so that no reader ever sees half of it.
+
+        Raises OSError and leaves the old file as it was when there is no room or permission.
+        """
         draft = self.state_file.with_suffix(f".{os.getpid()}.tmp")
-        draft.write_text(json.dumps(asdict(state), indent=1), "utf-8")
-        os.replace(draft, self.state_file)
+        try:
+            draft.write_text(json.dumps(asdict(state), indent=1), "utf-8")
+            os.replace(draft, self.state_file)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _parse_state(raw: Any) -> SandboxState:

@@ -5,13 +5,14 @@ the databases. Locks are taken only when something has to change.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from lab_helpers.sandbox.version import source_version
 _POLL_S = 0.05
 _STOP_GRACE_S = 10.0
 _LOG_LIMIT_BYTES = 1_000_000
+_NEEDED_BYTES = 20_000_000
 _COMMAND = "python -m lab_helpers.sandbox"
 
 # Children are kept so that they are reaped when they end instead of lingering as zombies.
@@ -206,6 +208,7 @@ def _start(place: SandboxHome, deadline: float, say: Callable[[str], None]) -> E
             )
         time.sleep(_POLL_S)
     child.kill()
+    child.wait()
     raise SandboxError(
         "The sandbox did not start in time.",
         f"Its last words: {_last_words(place, log_start)}",
@@ -277,7 +280,9 @@ def _terminate(place: SandboxHome) -> None:
         time.sleep(_POLL_S)
     state = place.read_state()
     if state:
-        _write(place, state.without_process())
+        # Tidiness only, so it may fail on a full disk: no one trusts a pid without the run lock.
+        with suppress(OSError):
+            place.write_state(state.without_process())
 
 
 def _signal(pid: int, *, by_force: bool) -> None:
@@ -333,8 +338,15 @@ def _start_lock(place: SandboxHome, timeout_s: float) -> Iterator[None]:
 def _make(place: SandboxHome) -> None:
     try:
         place.data.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(place.path).free
     except OSError as error:
         raise _cannot_write(place, error) from error
+    if free < _NEEDED_BYTES:
+        raise SandboxError(
+            f"The sandbox cannot use the folder {place.path}.",
+            f"Its disk has {free / 1e6:.0f} MB left and {_NEEDED_BYTES / 1e6:.0f} MB are needed.",
+            "Free some space or give another folder (`home=`, `--home`).",
+        )
 
 
 def _write(place: SandboxHome, state: SandboxState) -> None:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from lab_helpers.sandbox.version import source_version
 
 DEFAULT_SPANNER_PORT = 9010
 DEFAULT_BIGQUERY_PORT = 9050
-_WATCH_S = 1.0
+_WATCH_S = 0.5
 _LOG_LIMIT_BYTES = 1_000_000
 _LOG_KEEP_BYTES = 200_000
 _STOP_LIMIT_S = 8.0
@@ -51,10 +52,15 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, lambda *_: stopping.set())
     try:
         with FileLock(home.run_lock, timeout=_RUN_LOCK_WAIT_S):
-            return _serve(home, token, stopping)
+            _serve(home, token, stopping)
+            return 0
     except Timeout:
-        print("Another sandbox process already owns this folder.", flush=True)
-        return 1
+        last_words = "Another sandbox process already owns this folder."
+    except Exception as error:
+        log.exception("the sandbox failed")
+        last_words = _plainly(error)
+    print(last_words, file=sys.stderr, flush=True)
+    return 1
 
 
 def _log_to_stderr() -> None:
@@ -68,7 +74,7 @@ def _log_to_stderr() -> None:
     log.propagate = False
 
 
-def _serve(home: SandboxHome, token: str, stopping: threading.Event) -> int:
+def _serve(home: SandboxHome, token: str, stopping: threading.Event) -> None:
     """With the run lock held: start both services, watch the home, stop both."""
     previous = home.read_state()
     state = SandboxState(
@@ -88,20 +94,15 @@ def _serve(home: SandboxHome, token: str, stopping: threading.Event) -> int:
         log.info("ready: Spanner %d, BigQuery %d", state.spanner_port, state.bigquery_port)
         while not stopping.wait(_WATCH_S) and home.path.is_dir():
             _keep_in_order(home, state)
-    except Exception as error:
-        log.exception("the sandbox failed")
-        print(_plainly(error), flush=True)
-        return 1
     finally:
         # A service that waits for a client that never leaves must not keep the process.
         guillotine = threading.Timer(_STOP_LIMIT_S, os._exit, (0,))
         guillotine.daemon = True
         guillotine.start()
         services.stop()
-        if home.path.is_dir():
+        with suppress(OSError):
             home.write_state(state.without_process())
         log.info("stopped")
-    return 0
 
 
 class Services:

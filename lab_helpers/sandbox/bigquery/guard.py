@@ -69,10 +69,15 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_local(host: str, origin: str | None) -> bool:
-    names = [urlsplit(f"//{host}").hostname]
-    if origin is not None:
-        names.append(urlsplit(origin).hostname)
-    return all(name in _LOOPBACK_NAMES for name in names)
+    named = [f"//{host}"] if origin is None else [f"//{host}", origin]
+    return all(_hostname(url) in _LOOPBACK_NAMES for url in named)
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def _declared_length(headers: dict[bytes, str]) -> int:
