@@ -1,1 +1,1 @@
-"""TODO"""
+"""Provisioning: databases, graphs and seed data; what an order looks like on day zero."""

@@ -1,1 +1,1 @@
-"""TODO"""
+"""The stores: Spanner (what the shop holds), BigQuery (the trail), Knowledge Catalog (the terms)."""

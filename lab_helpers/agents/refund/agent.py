@@ -1,0 +1,371 @@
+"""The refund agent's face: `turn` and `stream`. One session's turns queue; every turn leaves a trail."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from google.adk import Runner
+from google.adk.apps import App
+from google.adk.sessions import InMemorySessionService
+from google.genai import types
+
+from lab_helpers.agents.model import Model
+from lab_helpers.agents.refund import action, language, policy, response, templates, workflow
+from lab_helpers.agents.refund import intent as reading
+from lab_helpers.agents.refund.conversation import Conversation, Pending, Sessions
+from lab_helpers.agents.refund.turn import TURN, Turn
+from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, load, new_id
+from lab_helpers.config import LabConfig
+from lab_helpers.stores.catalog import KnowledgeCatalog
+from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
+from lab_helpers.stores.operations import OperationsStore
+from lab_helpers.stores.personas import persona as find_persona
+
+APP = "refund"
+# What the trail keeps of a message; longer ones are cut and say so.
+PROMPT_KEPT = reading.MAX_PROMPT
+
+
+@dataclass(frozen=True)
+class TurnResult:
+    """One turn, with the names of seed 000. `spoke` says who wrote the reply; `trail` is
+    "delivered", "outbox" (kept in Spanner until `lab.reconcile()`) or "held" (in this process)."""
+
+    trace_id: str
+    persona: str | None
+    user_id: int
+    order_id: int | None
+    resolution_mode: str
+    evaluation_result: str
+    failure_code: str | None
+    decision_status: str
+    action_type: str
+    rejection_reason: str | None
+    candidate_orders: list[dict[str, Any]]
+    reply: str
+    language: str
+    spoke: str
+    catalog_term_id: str
+    steps: list[StepEvent] = field(default_factory=list)
+    trail: str = "delivered"
+    contract_source: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        verdict = self.evaluation_result + (f" {self.failure_code}" if self.failure_code else "")
+        return "\n".join(
+            (
+                f"{self.spoke}: {self.reply.replace(self.trace_id, 'TRC-…')}",
+                f"verdict {verdict} → {self.decision_status} ({self.action_type})",
+            )
+        )
+
+
+class RefundAgent:
+    """Runs turns of the refund workflow for the personas of the demo (or any user id)."""
+
+    def __init__(
+        self,
+        config: LabConfig,
+        operations: OperationsStore,
+        lineage: LineageStore,
+        catalog: KnowledgeCatalog,
+        model: Model | None = None,
+    ) -> None:
+        self._operations, self._lineage = operations, lineage
+        self._model = model or Model(config)
+        self.workflow = workflow.build(
+            operations, catalog, self._model, config.refund_limit, config.model
+        )
+        self._service = InMemorySessionService()
+        self._runner = Runner(
+            app=App(name=APP, root_agent=self.workflow), session_service=self._service
+        )
+        self._sessions = Sessions()
+        self._running: set[asyncio.Task[Any]] = set()
+        self._held: dict[str, Rows] = {}
+
+    async def turn(
+        self,
+        message: str,
+        persona: str | None = None,
+        *,
+        confirmed: bool = False,
+        session: str = "default",
+        user_id: int | None = None,
+    ) -> TurnResult:
+        """One message of one customer, run through the five steps.
+
+        `persona` is the switcher's key; `user_id` takes its place for callers that hold a customer
+        id as structured data. `confirmed` is True from the confirm button only. Raises LabError
+        for an unknown persona.
+        """
+        result = None
+        async for item in self.stream(
+            message, persona, confirmed=confirmed, session=session, user_id=user_id
+        ):
+            result = item
+        assert isinstance(result, TurnResult)
+        return result
+
+    async def stream(
+        self,
+        message: str,
+        persona: str | None = None,
+        *,
+        confirmed: bool = False,
+        session: str = "default",
+        user_id: int | None = None,
+    ) -> AsyncIterator[StepEvent | TurnResult]:
+        """The turn's step events as they happen, and at the end its TurnResult.
+
+        A turn once begun is finished, also when nobody listens any more.
+        """
+        who = _identity(persona, user_id)
+        events: asyncio.Queue[StepEvent | None] = asyncio.Queue()
+
+        async def run() -> TurnResult:
+            try:
+                async with self._sessions.queue(session).turn():
+                    return await self._run(
+                        str(message), persona, who, confirmed is True, session, events.put_nowait
+                    )
+            finally:
+                events.put_nowait(None)
+
+        task = asyncio.ensure_future(run())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        while (event := await events.get()) is not None:
+            yield event
+        yield await task
+
+    def forget(self) -> None:
+        """Forget every conversation: nothing shown before can be approved any more."""
+        self._sessions.forget()
+
+    def held(self) -> dict[str, str]:
+        """Trails that neither BigQuery nor Spanner took, as outbox payloads by trace id."""
+        return {trace_id: dump(rows) for trace_id, rows in self._held.items()}
+
+    def release(self, trace_id: str) -> None:
+        self._held.pop(trace_id, None)
+
+    # -- one turn -----------------------------------------------------------------------------
+
+    async def _run(
+        self,
+        message: str,
+        persona: str | None,
+        user_id: int,
+        confirmed: bool,
+        session: str,
+        observe: Any,
+    ) -> TurnResult:
+        memory = self._sessions.conversation(session, user_id)
+        seen: list[StepEvent] = []
+
+        def watch(event: StepEvent) -> None:
+            if event.kind == "end":
+                seen.append(event)
+            observe(event)
+
+        turn = Turn(
+            prompt=message,
+            user_id=user_id,
+            memory=memory,
+            trace=Trace(new_id("TRC"), observe=watch),
+            language=language.language(message[:PROMPT_KEPT], memory.language),
+            pending=memory.pending,
+        )
+        # Shown once, approved once: whatever this turn does, the old approval is used up.
+        TURN.set(turn)
+        TRACE.set(turn.trace)
+        await self._through_adk(turn, confirmed)
+        _complete(turn)
+        _remember(memory, turn)
+        trail = await asyncio.to_thread(self._flush, turn)
+        return _result(turn, persona, seen, trail)
+
+    async def _through_adk(self, turn: Turn, confirmed: bool) -> None:
+        state = {
+            "user_prompt": turn.prompt,
+            "user_id": turn.user_id,
+            "trace_id": turn.trace.trace_id,
+            "confirmed": confirmed,
+            "require_confirmation": True,
+            "pending_order_id": turn.pending.order_id if turn.pending else None,
+        }
+        # A session a turn: ADK's cost grows with a session's events, the lab's memory is its own.
+        adk_user = str(turn.user_id)
+        opened = await self._service.create_session(app_name=APP, user_id=adk_user, state=state)
+        try:
+            run = self._runner.run_async(
+                user_id=adk_user,
+                session_id=opened.id,
+                new_message=types.UserContent(turn.prompt[:PROMPT_KEPT] or " "),
+            )
+            async with contextlib.aclosing(run):
+                async for _ in run:
+                    pass
+        except Exception:
+            # The failing step recorded itself; `_complete` answers for what did not run.
+            pass
+        finally:
+            await self._service.delete_session(app_name=APP, user_id=adk_user, session_id=opened.id)
+
+    def _flush(self, turn: Turn) -> str:
+        rows = turn.trace.rows(
+            user_id=turn.user_id,
+            prompt=_kept(turn.prompt),
+            order_id=turn.intent.order_id,
+            policy_eval=turn.policy_eval,
+            action=turn.action,
+            confirms=_confirms(turn),
+        )
+        trace_id = turn.trace.trace_id
+        committed = turn.action is not None and turn.action["decision_status"] == "APPROVED"
+        try:
+            self._lineage.write(rows)
+        except DeliveryFailed as failed:
+            return self._keep(trace_id, rows if committed else failed.left)
+        if committed:
+            with contextlib.suppress(Exception):
+                # Left pending, reconcile finds every row there and only ticks the entry off.
+                self._operations.mark_delivered([trace_id])
+        return "delivered"
+
+    def _keep(self, trace_id: str, rows: Rows) -> str:
+        try:
+            self._operations.put_outbox(trace_id, dump(rows))
+        except Exception:
+            self._held[trace_id] = rows
+            return "held"
+        return "outbox"
+
+    def reconcile(self) -> dict[str, int]:
+        """Deliver every trail that is still owed. Returns {"delivered": n, "pending": m}."""
+        for trace_id, payload in self.held().items():
+            self._operations.put_outbox(trace_id, payload)
+            self.release(trace_id)
+        done, left = [], 0
+        for trace_id, payload in self._operations.pending_outbox().items():
+            try:
+                self._lineage.write(self._lineage.missing(load(payload)))
+                done.append(trace_id)
+            except Exception:
+                left += 1
+        self._operations.mark_delivered(done)
+        return {"delivered": len(done), "pending": left}
+
+
+def _identity(persona: str | None, user_id: int | None) -> int:
+    if persona is None and type(user_id) is int:
+        return user_id
+    return find_persona(persona).user_id
+
+
+def _kept(prompt: str) -> str:
+    if len(prompt) <= PROMPT_KEPT:
+        return prompt
+    return f"{prompt[:PROMPT_KEPT]}… ({len(prompt)} characters)"
+
+
+def _confirms(turn: Turn) -> str | None:
+    confirming = turn.intent.resolution_mode in (reading.CONFIRMED, reading.CANCELLED)
+    return turn.pending.trace_id if confirming and turn.pending else None
+
+
+def _complete(turn: Turn) -> None:
+    """Fill in what a failed step left open, always on the side of refusal."""
+    if turn.intent is None:
+        turn.intent = reading.Intent(reading.CLARIFY)
+        turn.store_down = True
+    if turn.policy_eval is None:
+        return _refuse(turn)
+    if turn.action is None:
+        turn.action = action.outcome(
+            action.DENIED, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
+        )
+        turn.policy_eval.update(evaluation_result="FAIL", failure_code=policy.UNAVAILABLE)
+    if not turn.reply:
+        turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
+    return None
+
+
+def _refuse(turn: Turn) -> None:
+    from lab_helpers.stores.catalog import from_document
+
+    step = turn.trace.step(workflow.STEPS[2])
+    turn.store_down = True
+    turn.policy_eval = policy.evaluation(
+        eval_id=new_id("EVAL"),
+        node_exec_id=step.node_exec_id if step else new_id("NODE"),
+        result="FAIL",
+        failure_code=policy.UNAVAILABLE if turn.intent.order_id else policy.MISSING_ORDER_ID,
+        facts=None,
+        contract=turn.contract or from_document(),
+        standard_limit=10,
+    )
+    kind = action.DENIED if turn.intent.order_id else action.PENDING
+    turn.action = action.outcome(
+        kind, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
+    )
+    turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
+
+
+def _remember(memory: Conversation, turn: Turn) -> None:
+    """What the next turn may refer to. Only this turn's own question stays pending."""
+    intent, evaluation, outcome = turn.intent, turn.policy_eval or {}, turn.action or {}
+    memory.pending = None
+    waiting = outcome["decision_status"] == "PENDING_CONFIRMATION"
+    if waiting and intent.order_id is not None:
+        memory.pending = Pending(
+            turn.user_id,
+            intent.order_id,
+            evaluation["evaluation_result"],
+            evaluation["failure_code"],
+            evaluation["target_order_price"],
+            turn.trace.trace_id,
+        )
+    memory.awaiting_order = intent.resolution_mode == reading.CLARIFY
+    if intent.order_id is not None:
+        memory.focused_order = intent.order_id
+    if intent.resolution_mode == reading.CONFIRMED:
+        memory.last_confirmed = intent.order_id
+    elif intent.resolution_mode != reading.CLARIFY:
+        memory.last_confirmed = None
+    if len(turn.candidates) > 1:
+        memory.last_shown = [c["order_id"] for c in turn.candidates]
+    memory.language = turn.language
+    memory.history.append((_kept(turn.prompt), turn.reply))
+
+
+def _result(turn: Turn, persona: str | None, seen: list[StepEvent], trail: str) -> TurnResult:
+    evaluation, outcome = turn.policy_eval or {}, turn.action or {}
+    return TurnResult(
+        trace_id=turn.trace.trace_id,
+        persona=persona,
+        user_id=turn.user_id,
+        order_id=turn.intent.order_id,
+        resolution_mode=turn.intent.resolution_mode,
+        evaluation_result=evaluation["evaluation_result"],
+        failure_code=evaluation["failure_code"],
+        decision_status=outcome["decision_status"],
+        action_type=outcome["action_type"],
+        rejection_reason=outcome["rejection_reason"],
+        candidate_orders=turn.candidates,
+        reply=turn.reply,
+        language=turn.language,
+        spoke=turn.spoke,
+        catalog_term_id=evaluation["catalog_term_id"],
+        steps=seen,
+        trail=trail,
+        contract_source=(turn.contract or {}).get("source", ""),
+    )

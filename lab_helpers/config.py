@@ -1,0 +1,179 @@
+"""Where the lab runs and under which names: read once from the environment, checked once.
+
+This module and `sandbox` are the only places that know whether the stores are local or in the
+cloud. Names and defaults are those of seed 000.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab_helpers.errors import LabError
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+
+LOCAL_PROJECT = "soa-lab-local"
+_PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
+_PLACEHOLDER = re.compile(r"your|placeholder|example|changeme|\[|<|project-?id", re.I)
+_NAME = re.compile(r"[a-z][a-z0-9-]{1,28}[a-z0-9]")
+_DATASET = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,1023}")
+
+
+@dataclass(frozen=True)
+class LabConfig:
+    """Everything the lab takes from outside. `backend` is "sandbox" or "cloud"."""
+
+    backend: str = "sandbox"
+    project: str = LOCAL_PROJECT
+    region: str = "us-central1"
+    instance: str = "soa-lab"
+    database: str = "thelook-soa-db"
+    dataset: str = "soa_action_lineage"
+    model: str = "gemini-3-flash-preview"
+    model_location: str = "global"
+    model_endpoint: str | None = None
+    model_timeout_ms: int = 4000
+    refund_limit: int = 10
+    home: Path = ROOT / ".lab"
+
+    @property
+    def uses_model(self) -> bool:
+        """True when replies may come from Gemini: a cloud project, or an endpoint of one's own."""
+        return self.backend == "cloud" or self.model_endpoint is not None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> LabConfig:
+        """Read and check the environment. Raises LabError that explains the wrong value."""
+        project = env.get("LAB_PROJECT") or env.get("GOOGLE_CLOUD_PROJECT") or ""
+        backend = env.get("LAB_BACKEND") or ("cloud" if project else "sandbox")
+        if backend not in ("sandbox", "cloud"):
+            raise LabError(
+                f"LAB_BACKEND is {backend!r}.",
+                "The lab runs on 'sandbox' (this machine) or 'cloud'.",
+                "Unset LAB_BACKEND for the local sandbox.",
+            )
+        if backend == "cloud":
+            _check_project(project)
+        config = cls(
+            backend=backend,
+            project=project if backend == "cloud" else LOCAL_PROJECT,
+            region=env.get("LAB_REGION", cls.region),
+            instance=_named(env, "LAB_INSTANCE", cls.instance, _NAME),
+            database=_named(env, "LAB_DATABASE", cls.database, _NAME),
+            dataset=_named(env, "LAB_DATASET", cls.dataset, _DATASET),
+            model=env.get("LAB_MODEL") or env.get("ADK_MODEL_NAME") or cls.model,
+            model_endpoint=env.get("LAB_MODEL_ENDPOINT") or None,
+            model_timeout_ms=_number(
+                env, "VERTEX_LLM_TIMEOUT_MS", cls.model_timeout_ms, 100, 60_000
+            ),
+            refund_limit=_number(env, "MAX_REFUNDS_100D_LIMIT", cls.refund_limit, 1, 1000),
+            home=Path(env.get("LAB_HOME") or cls.home).expanduser().resolve(),
+        )
+        return config
+
+
+def _check_project(project: str) -> None:
+    if not project:
+        raise LabError(
+            "LAB_BACKEND is 'cloud' but no project is named.",
+            "LAB_PROJECT and GOOGLE_CLOUD_PROJECT are both empty.",
+            "Set LAB_PROJECT to your project id, or unset LAB_BACKEND to work locally.",
+        )
+    if _PLACEHOLDER.search(project) or not _PROJECT.fullmatch(project):
+        raise LabError(
+            f"{project!r} is not a Google Cloud project id.",
+            "A project id has 6 to 30 lower-case letters, digits and hyphens, starts with a letter,"
+            " and is not a placeholder.",
+            "Set LAB_PROJECT to the id shown in the console, or unset LAB_PROJECT and"
+            " GOOGLE_CLOUD_PROJECT to work locally.",
+        )
+
+
+def _named(env: Mapping[str, str], key: str, default: str, pattern: re.Pattern[str]) -> str:
+    value = env.get(key) or default
+    if not pattern.fullmatch(value):
+        raise LabError(
+            f"{key} is {value!r}.",
+            f"It must look like {default!r} (pattern {pattern.pattern}).",
+            f"Unset {key} to use {default!r}.",
+        )
+    return value
+
+
+def _number(env: Mapping[str, str], key: str, default: int, low: int, high: int) -> int:
+    text = env.get(key) or str(default)
+    if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+        raise LabError(
+            f"{key} is {text!r}.",
+            f"It must be a whole number from {low} to {high}.",
+            f"Unset {key} to use {default}.",
+        )
+    return int(text)
+
+
+def open_backend(config: LabConfig, progress: Callable[[str], None] | None = None) -> str:
+    """Start or find the backend and point the client libraries at it.
+
+    Returns one sentence that says where the lab runs. Raises LabError.
+    """
+    if config.backend == "cloud":
+        return f"Lab on Google Cloud: project {config.project}, Spanner {config.instance}."
+    # Imported here: in the cloud nothing of the sandbox is needed.
+    from lab_helpers import sandbox
+    from lab_helpers.sandbox import client_env
+
+    try:
+        sandbox.ensure(config.home, progress=progress)
+    except sandbox.SandboxError as error:
+        raise LabError(
+            "The local sandbox could not start.",
+            str(error),
+            "Run `python -m lab_helpers doctor`, or look at `python -m lab_helpers sandbox logs`.",
+        ) from None
+    os.environ.update(sandbox.env(config.home))
+    client_env.prepare_spanner_client()
+    client_env.use_sandbox_bigquery(config.project)
+    return (
+        "Lab in the local sandbox: no cloud account, data stays on this machine."
+        " Spanner and BigQuery are local stand-ins that speak the services' own protocols;"
+        " replies come from templates."
+    )
+
+
+def spanner_client(config: LabConfig) -> Any:
+    """A google-cloud-spanner Client for this backend (SPANNER_EMULATOR_HOST points it home)."""
+    from google.cloud import spanner
+
+    return spanner.Client(project=config.project, disable_builtin_metrics=True)
+
+
+def bigquery_client(config: LabConfig) -> Any:
+    """A google-cloud-bigquery Client for this backend."""
+    from google.cloud import bigquery
+
+    if config.backend == "cloud":
+        return bigquery.Client(project=config.project, location=config.region)
+    from google.auth.credentials import AnonymousCredentials
+
+    return bigquery.Client(project=config.project, credentials=AnonymousCredentials())
+
+
+def catalog_lookup(config: LabConfig) -> Callable[[], set[str]] | None:
+    """What asks Knowledge Catalog for the ids of the glossary's terms; None in the sandbox."""
+    if config.backend != "cloud":
+        return None
+
+    def lookup() -> set[str]:
+        from google.cloud import dataplex_v1
+
+        client = dataplex_v1.BusinessGlossaryServiceClient()
+        parent = f"projects/{config.project}/locations/global/glossaries/soa-business-glossary"
+        return {term.name.rsplit("/", 1)[-1] for term in client.list_glossary_terms(parent=parent)}
+
+    return lookup

@@ -1,0 +1,234 @@
+"""The Lab: opens the clients once and hands out the parts. A notebook needs nothing else."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lab_helpers import config as configuration
+from lab_helpers.config import LabConfig
+from lab_helpers.errors import LabError
+
+if TYPE_CHECKING:
+    from lab_helpers.agents.refund.agent import RefundAgent
+    from lab_helpers.checks import CheckResult, Progress
+    from lab_helpers.provision.install import Provisioned
+    from lab_helpers.provision.reset import ResetResult
+    from lab_helpers.stores.lineage import LineageStore
+    from lab_helpers.stores.operations import OperationsStore
+    from lab_helpers.ui.lineage_view import LineageView
+    from lab_helpers.ui.panel import RefundPanel
+    from lab_helpers.ui.tables import Table
+
+
+class Lab:
+    """One open lab. Make it with `Lab.open()`; everything heavy is imported when it is asked for."""
+
+    def __init__(self, config: LabConfig) -> None:
+        self.config = config
+
+    @classmethod
+    def open(cls, *, quiet: bool = False, env: Mapping[str, str] = os.environ) -> Lab:
+        """Start or find the backend, print one line that says where the lab runs, return the Lab.
+
+        Orders whose ages went stale overnight are re-anchored, and the line says so. Raises
+        LabError.
+        """
+        config = LabConfig.from_env(env)
+        say: Callable[[str], None] = (lambda _: None) if quiet else print
+        where = configuration.open_backend(config)
+        lab = cls(config)
+        say(where)
+        if lab.is_provisioned():
+            from lab_helpers.provision import reset
+
+            if reset.reanchor(lab.operations):
+                say("The demo orders were from an earlier day; their ages count from now again.")
+        return lab
+
+    # -- parts --------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def spanner(self) -> Any:
+        return configuration.spanner_client(self.config)
+
+    @functools.cached_property
+    def bigquery(self) -> Any:
+        return configuration.bigquery_client(self.config)
+
+    @functools.cached_property
+    def operations(self) -> OperationsStore:
+        from lab_helpers.stores.operations import OperationsStore
+
+        instance = self.spanner.instance(self.config.instance)
+        return OperationsStore(instance.database(self.config.database))
+
+    @functools.cached_property
+    def trail(self) -> LineageStore:
+        from lab_helpers.stores.lineage import LineageStore
+
+        return LineageStore(self.bigquery, self.config.dataset)
+
+    @functools.cached_property
+    def refund(self) -> RefundAgent:
+        """The refund agent: `await lab.refund.turn(...)`, `lab.refund.stream(...)`."""
+        self._need_provisioned()
+        from lab_helpers.agents.refund.agent import RefundAgent
+        from lab_helpers.stores.catalog import KnowledgeCatalog
+
+        catalog = KnowledgeCatalog(configuration.catalog_lookup(self.config))
+        return RefundAgent(self.config, self.operations, self.trail, catalog)
+
+    # -- setting up and putting back ----------------------------------------------------------
+
+    def provision(self, scale: int = 1, progress: Any = True) -> Provisioned:
+        """Create both stores where missing, with a progress bar. Running it again changes nothing."""
+        from lab_helpers.provision.install import provision
+        from lab_helpers.ui.progress import progress_bar
+
+        tell = progress_bar("Provisioning") if progress is True else (progress or None)
+        made = provision(self.config, self.spanner, self.bigquery, scale=scale, progress=tell)
+        self.__dict__["_provisioned"] = True
+        return made
+
+    def is_provisioned(self) -> bool:
+        """True when the stores hold the lab."""
+        if self.__dict__.get("_provisioned"):
+            return True
+        from google.api_core.exceptions import GoogleAPICallError
+
+        try:
+            ready = self.operations.state("scale") is not None
+        except GoogleAPICallError:
+            return False
+        self.__dict__["_provisioned"] = ready
+        return ready
+
+    def _need_provisioned(self) -> None:
+        if not self.is_provisioned():
+            raise LabError(
+                "The stores are not set up yet.",
+                "There is no lab database to read.",
+                "Run `lab.provision()` first (notebook 01 explains it).",
+            )
+
+    def reset_orders(self) -> ResetResult:
+        """Undo every refund; the trail stays."""
+        self._need_provisioned()
+        from lab_helpers.provision import reset
+
+        result = reset.reset_orders(self.operations)
+        self.refund.forget()
+        return result
+
+    def reset_all(self) -> ResetResult:
+        """Undo every refund and empty the trail."""
+        self._need_provisioned()
+        from lab_helpers.provision import reset
+
+        result = reset.reset_all(self.operations, self.trail)
+        self.refund.forget()
+        return result
+
+    def reconcile(self) -> dict[str, int]:
+        """Deliver trails that a crash or an outage left: {"delivered": n, "pending": m}."""
+        return self.refund.reconcile()
+
+    def cleanup(self, *, confirm: bool = False) -> Table:
+        """List what the lab made; with `confirm=True` remove exactly that."""
+        from lab_helpers.provision.cleanup import cleanup
+        from lab_helpers.ui.tables import Table
+
+        rows = cleanup(self.config, self.spanner, self.bigquery, confirm=confirm)
+        if confirm:
+            for name in ("operations", "refund", "trail", "_provisioned"):
+                self.__dict__.pop(name, None)
+        return Table(rows, caption="Clean-up", empty="There is nothing of the lab to remove.")
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def orders(self, persona: str) -> Table:
+        """The persona's orders as the store holds them, newest first."""
+        self._need_provisioned()
+        from lab_helpers.stores.personas import persona as find
+        from lab_helpers.ui.tables import orders_table
+
+        who = find(persona)
+        return orders_table(who, self.operations.orders(who.user_id))
+
+    def query(self, name: str, **params: Any) -> Table:
+        """Rows of data/gql/operations/<name>.gql in Spanner, or data/gql/lineage/<name>.gql."""
+        self._need_provisioned()
+        from lab_helpers.stores import schema
+        from lab_helpers.ui.tables import Table
+
+        try:
+            sql = schema.gql(f"operations/{name}")
+        except FileNotFoundError:
+            return Table(self.trail.ask(name, params), caption=name)
+        return Table(self.operations.query(sql, params), caption=name)
+
+    def show_query(self, name: str) -> Any:
+        """The text of a query file, as it runs."""
+        from lab_helpers.ui.tables import query_text
+
+        return query_text(name, self.config.dataset)
+
+    def counts(self) -> Table:
+        """Rows per table of both stores."""
+        self._need_provisioned()
+        from lab_helpers.provision.store import COLUMNS
+        from lab_helpers.ui.tables import Table
+
+        rows = [{"store": "Spanner", "table": t, "rows": self.operations.count(t)} for t in COLUMNS]
+        rows += [
+            {"store": "BigQuery", "table": t, "rows": n} for t, n in self.trail.counts().items()
+        ]
+        return Table(rows, caption="Rows per table")
+
+    def lineage(self, trace_id: str) -> LineageView:
+        """One turn's decision as the graph holds it: text, table and picture."""
+        self._need_provisioned()
+        from lab_helpers.ui.lineage_view import LineageView
+
+        rows = self.trail.ask("trace", {"trace_id": trace_id})
+        return LineageView(trace_id, rows)
+
+    def graph(self, name: str = "OperationalContextGraph") -> Any:
+        """A drawing of one of the two graph schemas, with its text."""
+        from lab_helpers.ui.schema_view import schema_view
+
+        return schema_view(name, self.config.dataset)
+
+    def panel(self, persona: str = "A") -> RefundPanel:
+        """The persona switcher with chat, steps, orders and the confirm and decline buttons."""
+        self._need_provisioned()
+        from lab_helpers.ui.panel import RefundPanel
+
+        return RefundPanel(self, persona)
+
+    def check(self, task: str) -> CheckResult:
+        """Check one task from what the stores hold; never raises for a task not done yet."""
+        from lab_helpers.checks import check
+
+        return check(self, task)
+
+    def progress(self) -> Progress:
+        """Every check of the lab in one line each."""
+        from lab_helpers.checks import progress
+
+        return progress(self)
+
+    def close(self) -> None:
+        """Close the clients. The sandbox keeps running for other kernels."""
+        for name in ("spanner", "bigquery"):
+            client = self.__dict__.pop(name, None)
+            if client is not None:
+                client.close()
+        for name in ("operations", "trail", "refund"):
+            self.__dict__.pop(name, None)
+
+    def __repr__(self) -> str:
+        return f"Lab on {self.config.backend}, project {self.config.project}"

@@ -1,0 +1,55 @@
+"""Remove exactly what the lab made, after showing the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.api_core.exceptions import NotFound
+from google.cloud import bigquery
+
+from lab_helpers.config import LabConfig
+from lab_helpers.provision.install import LABELS
+
+
+def cleanup(
+    config: LabConfig, spanner_client: Any, bigquery_client: bigquery.Client, *, confirm: bool
+) -> list[dict[str, str]]:
+    """The lab's resources, one row each; removed when `confirm is True`.
+
+    A dataset or an instance without the lab's label is left alone and said to be.
+    """
+    rows: list[dict[str, str]] = []
+
+    def row(resource: str, name: str, ours: bool, remove: Any) -> None:
+        if not ours:
+            state = "left alone: not labelled by this lab"
+        elif confirm is True:
+            remove()
+            state = "removed"
+        else:
+            state = "would be removed"
+        rows.append({"resource": resource, "name": name, "state": state})
+
+    try:
+        dataset = bigquery_client.get_dataset(config.dataset)
+        ours = LABELS.items() <= (dataset.labels or {}).items()
+        row(
+            "BigQuery dataset",
+            config.dataset,
+            ours,
+            lambda: bigquery_client.delete_dataset(dataset, delete_contents=True),
+        )
+    except NotFound:
+        pass
+    instance = spanner_client.instance(config.instance)
+    if instance.exists():
+        instance.reload()
+        ours = LABELS.items() <= dict(instance.labels or {}).items()
+        database = instance.database(config.database)
+        if database.exists():
+            row("Spanner database", config.database, ours, database.drop)
+        others = [
+            d for d in instance.list_databases() if d.name.rsplit("/", 1)[-1] != config.database
+        ]
+        row("Spanner instance", config.instance, ours and not others, instance.delete)
+    return rows

@@ -1,0 +1,215 @@
+"""Make what the lab needs, in steps that can be run again: a step that is done does nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.api_core.exceptions import AlreadyExists, NotFound
+from google.cloud import bigquery
+from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
+from google.cloud.spanner_v1 import KeySet
+
+from lab_helpers.config import LabConfig
+from lab_helpers.provision import store
+from lab_helpers.stores import schema
+from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
+
+LABELS = {"lab": "system-of-action"}
+BATCH_ROWS = 2_500
+OPERATIONS_DDL = ("operations", "operational_context_graph")
+DDL_TIMEOUT_S = 600
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class Provisioned:
+    """What provisioning did: a line a step, and whether anything was made at all."""
+
+    steps: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        return any(result == "made" for _, result in self.steps)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{result:<6} {step}" for step, result in self.steps)
+
+
+def provision(
+    config: LabConfig,
+    spanner_client: Any,
+    bigquery_client: bigquery.Client,
+    *,
+    scale: int = 1,
+    progress: Progress | None = None,
+) -> Provisioned:
+    """Create instance, database, graph, rows, dataset, tables and lineage graph where missing.
+
+    `progress(done, total, step)` is told before each step. Safe to run again and after a kill at
+    any step: no DDL is repeated when nothing changed.
+    """
+    instance = spanner_client.instance(config.instance)
+    made = Provisioned()
+    database: list[Any] = []
+
+    def the_database() -> Any:
+        if not database:
+            database.append(instance.database(config.database))
+        return database[0]
+
+    steps: list[tuple[str, Callable[[], bool]]] = [
+        (
+            "Spanner instance, edition ENTERPRISE, 100 processing units",
+            lambda: _instance(instance, config),
+        ),
+        ("Spanner database and tables", lambda: _database(instance, config)),
+        ("OperationalContextGraph", lambda: _operational_graph(the_database())),
+        ("products, distribution centres, policy", lambda: _reference(the_database())),
+        ("demo customers and their orders", lambda: _demo(the_database())),
+        ("the store around them", lambda: _generated(the_database(), scale)),
+        ("BigQuery dataset and tables", lambda: _lineage_tables(bigquery_client, config)),
+        ("ActionLineageGraph", lambda: _lineage_graph(bigquery_client, config)),
+    ]
+    for n, (label, step) in enumerate(steps):
+        if progress:
+            progress(n, len(steps), label)
+        made.steps.append((label, "made" if step() else "there"))
+    if progress:
+        progress(len(steps), len(steps), "ready")
+    return made
+
+
+def _instance(instance: Any, config: LabConfig) -> bool:
+    if instance.exists():
+        return False
+    client = instance._client
+    # The admin API itself, because Instance.create() cannot name an edition (graphs need one).
+    message = InstanceMessage(
+        name=instance.name,
+        config=f"{client.project_name}/instanceConfigs/regional-{config.region}",
+        display_name="System of Action lab",
+        processing_units=100,
+        edition=InstanceMessage.Edition.ENTERPRISE,
+        labels=LABELS,
+    )
+    try:
+        client.instance_admin_api.create_instance(
+            parent=client.project_name, instance_id=config.instance, instance=message
+        ).result(DDL_TIMEOUT_S)
+    except AlreadyExists:
+        return False
+    return True
+
+
+def _database(instance: Any, config: LabConfig) -> bool:
+    database = instance.database(config.database, ddl_statements=schema.ddl("operations"))
+    if database.exists():
+        # A kill between creation and the last table leaves some of them out.
+        have = {t.table_id.lower() for t in database.list_tables()}
+        missing = [s for s in schema.ddl("operations") if _made_by(s) not in have]
+        if missing and any(s.upper().startswith("CREATE TABLE") for s in missing):
+            tables = [s for s in missing if s.upper().startswith("CREATE TABLE")]
+            database.update_ddl(tables).result(DDL_TIMEOUT_S)
+            return True
+        return False
+    try:
+        database.create().result(DDL_TIMEOUT_S)
+    except AlreadyExists:
+        return False
+    return True
+
+
+def _made_by(statement: str) -> str:
+    words = statement.split()
+    return words[2].lower() if words[1].upper() == "TABLE" else ""
+
+
+def _operational_graph(database: Any) -> bool:
+    mark = schema.fingerprint(*OPERATIONS_DDL)
+    if state(database, "graph") == mark:
+        return False
+    database.update_ddl(schema.ddl("operational_context_graph")).result(DDL_TIMEOUT_S)
+    put_state(database, graph=mark)
+    return True
+
+
+def _reference(database: Any) -> bool:
+    if state(database, "reference"):
+        return False
+    _load(database, store.reference_rows().items())
+    put_state(database, reference="loaded")
+    return True
+
+
+def _demo(database: Any) -> bool:
+    if state(database, "anchor"):
+        return False
+    anchor = now()
+    _load(database, store.demo_rows(anchor).items())
+    put_state(database, anchor=anchor.isoformat())
+    return True
+
+
+def _generated(database: Any, scale: int) -> bool:
+    if int(state(database, "scale") or 0) >= scale:
+        return False
+    _load(database, store.generated_rows(now(), scale))
+    put_state(database, scale=str(scale))
+    return True
+
+
+def _lineage_tables(client: bigquery.Client, config: LabConfig) -> bool:
+    reference = bigquery.DatasetReference(config.project, config.dataset)
+    try:
+        have = {t.table_id for t in client.list_tables(reference)}
+    except NotFound:
+        dataset = bigquery.Dataset(reference)
+        dataset.location = config.region
+        dataset.labels = LABELS
+        client.create_dataset(dataset, exists_ok=True)
+        have = set()
+    if set(LINEAGE_TABLES) <= have:
+        return False
+    for statement in schema.ddl("lineage", config.dataset):
+        client.query_and_wait(statement)
+    return True
+
+
+def _lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
+    found = client.query_and_wait(
+        f"SELECT property_graph_name FROM `{config.dataset}`.INFORMATION_SCHEMA.PROPERTY_GRAPHS"
+    )
+    if any(row[0] == "ActionLineageGraph" for row in found):
+        return False
+    for statement in schema.ddl("action_lineage_graph", config.dataset):
+        client.query_and_wait(statement)
+    return True
+
+
+def _load(database: Any, batches: Iterable[tuple[str, list[store.Row]]]) -> None:
+    for table, rows in batches:
+        for start in range(0, len(rows), BATCH_ROWS):
+            with database.batch() as batch:
+                batch.insert_or_update(
+                    table, store.COLUMNS[table], rows[start : start + BATCH_ROWS]
+                )
+
+
+def state(database: Any, name: str) -> str | None:
+    """The value kept under `name` in lab_state; None where there is none."""
+    with database.snapshot() as snapshot:
+        rows = list(snapshot.read("lab_state", ("value",), KeySet(keys=[(name,)])))
+    return rows[0][0] if rows else None
+
+
+def put_state(database: Any, **values: str) -> None:
+    with database.batch() as batch:
+        batch.insert_or_update("lab_state", ("name", "value"), list(values.items()))
+
+
+def now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)

@@ -1,0 +1,139 @@
+"""BigQuery: the trail. Writes a turn's rows, reads them back, delivers what an outage left.
+
+A row's key is also its insert id; a retry may still store a row twice, so every reader here and
+in data/gql/lineage counts or selects distinct keys.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from google.cloud import bigquery
+
+from lab_helpers.stores import schema
+
+# Table to key column, in the order a walk of the graph meets them.
+TABLES = {
+    "agent_sessions": "trace_id",
+    "workflow_nodes": "node_exec_id",
+    "policy_evaluations": "eval_id",
+    "agent_actions": "action_id",
+}
+ATTEMPTS = 3
+FIRST_PAUSE_S = 0.1
+INSERT_TIMEOUT_S = 10.0
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+class DeliveryFailed(Exception):
+    """BigQuery did not take every row; `left` holds those it did not."""
+
+    def __init__(self, left: Rows, cause: str) -> None:
+        super().__init__(cause)
+        self.left = left
+
+
+class LineageStore:
+    """The four tables and the graph over them in one dataset. `client` is a BigQuery client."""
+
+    def __init__(
+        self,
+        client: bigquery.Client,
+        dataset: str,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.client, self.dataset, self._pause = client, dataset, pause
+
+    def write(self, rows: Rows) -> None:
+        """Insert a turn's rows: three attempts with doubling pauses; only what failed is resent.
+
+        Raises DeliveryFailed with the rows BigQuery did not take.
+        """
+        left, cause = rows, ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self._pause(FIRST_PAUSE_S * 2**attempt)
+            left, cause = self._insert(left)
+            if not left:
+                return
+        raise DeliveryFailed(left, cause)
+
+    def _insert(self, rows: Rows) -> tuple[Rows, str]:
+        left: Rows = {}
+        cause = ""
+        for table in TABLES:
+            batch = rows.get(table, [])
+            if not batch:
+                continue
+            try:
+                errors = self.client.insert_rows_json(
+                    f"{self.client.project}.{self.dataset}.{table}",
+                    batch,
+                    row_ids=[row[TABLES[table]] for row in batch],
+                    # The published lab's tables lack the columns this kit adds.
+                    ignore_unknown_values=True,
+                    retry=None,
+                    timeout=INSERT_TIMEOUT_S,
+                )
+            except Exception as error:
+                # Quota, connection, a missing table: the outbox keeps the rows whatever it was.
+                left[table], cause = batch, f"{type(error).__name__}: {error}"
+                continue
+            bad = sorted({e["index"] for e in errors})
+            if bad:
+                left[table], cause = [batch[i] for i in bad], str(errors[0])
+        return left, cause
+
+    def missing(self, rows: Rows) -> Rows:
+        """Those of `rows` whose keys BigQuery does not hold yet: what a redelivery must send."""
+        out: Rows = {}
+        for table, batch in rows.items():
+            key = TABLES[table]
+            have = {
+                row[key]
+                for row in self.query(
+                    f"SELECT DISTINCT {key} FROM `{self.dataset}.{table}`"
+                    f" WHERE {key} IN UNNEST(@keys)",
+                    {"keys": [row[key] for row in batch]},
+                )
+            }
+            out[table] = [row for row in batch if row[key] not in have]
+        return {table: batch for table, batch in out.items() if batch}
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of a query as dictionaries; parameters are typed by their values."""
+        config = bigquery.QueryJobConfig(
+            query_parameters=[_parameter(k, v) for k, v in (params or {}).items()]
+        )
+        return [dict(row) for row in self.client.query_and_wait(sql, job_config=config)]
+
+    def ask(self, name: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of the query file data/gql/lineage/<name>.gql."""
+        return self.query(schema.gql(f"lineage/{name}", self.dataset), params)
+
+    def counts(self, trace_id: str | None = None) -> dict[str, int]:
+        """Distinct rows per table, of one turn or of all of them."""
+        where = "WHERE trace_id = @trace_id" if trace_id else ""
+        sql = " UNION ALL ".join(
+            f"SELECT '{table}' AS name, COUNT(DISTINCT {key}) AS n"
+            f" FROM `{self.dataset}.{table}` {where}"
+            for table, key in TABLES.items()
+        )
+        found = self.query(sql, {"trace_id": trace_id} if trace_id else None)
+        return {table: n for table in TABLES for n in [r["n"] for r in found if r["name"] == table]}
+
+    def clear(self) -> None:
+        """Empty the four tables. The tables stay: a recreated one would swallow new rows."""
+        for table in TABLES:
+            self.client.query_and_wait(f"TRUNCATE TABLE `{self.dataset}.{table}`")
+
+
+def _parameter(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        kind = "INT64" if value and isinstance(value[0], int) else "STRING"
+        return bigquery.ArrayQueryParameter(name, kind, value)
+    kind = {bool: "BOOL", int: "INT64", float: "FLOAT64"}.get(type(value), "STRING")
+    return bigquery.ScalarQueryParameter(name, kind, value)

@@ -1,0 +1,253 @@
+"""Spanner: what the shop holds. Reads of OperationalContextGraph and the refund transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from google.cloud.spanner_v1 import param_types as pt
+
+from lab_helpers.stores import schema
+
+_TYPES = {
+    "user_id": pt.INT64,
+    "target_order_id": pt.INT64,
+    "order_id": pt.INT64,
+    "rolling_window_days": pt.INT64,
+    "returned_status": pt.STRING,
+    "standard_tier": pt.STRING,
+    "vip_tier": pt.STRING,
+    "trace_id": pt.STRING,
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """One order of a customer as the store holds it. `age_days` counts from delivery."""
+
+    order_id: int
+    status: str
+    age_days: int | None
+    product_names: str
+    categories: str
+    items: int
+    price: float
+
+
+@dataclass(frozen=True)
+class PolicyFacts:
+    """The one row of the policy query: everything a decision needs (seed 000, sixteen columns)."""
+
+    user_id: int
+    email: str
+    customer_tier: str
+    target_order_id: int
+    target_order_status: str
+    product_names: str
+    distribution_center_names: str
+    target_order_price: float
+    target_order_age_days: int | None
+    prior_refund_count_100d: int
+    policy_id: str
+    policy_name: str
+    condition_id: str
+    max_refunds_100d: int
+    return_window_days: int
+    restriction_action: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What the refund transaction saw and did. `facts` is None where the order was not found."""
+
+    committed: bool
+    facts: PolicyFacts | None
+    failure_code: str | None
+
+
+class OperationsStore:
+    """Reads and the one write of the operational store. `database` is a Spanner Database."""
+
+    def __init__(self, database: Any) -> None:
+        self.database = database
+        self._policy = schema.gql("operations/policy_evaluation")
+        self._orders = schema.gql("operations/customer_orders")
+
+    def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of a read-only query on one snapshot, as dictionaries. Types follow the names."""
+        types = {k: _TYPES.get(k, _type_of(v)) for k, v in (params or {}).items()}
+        with self.database.snapshot() as snapshot:
+            return _rows(snapshot.execute_sql(sql, params=dict(params or {}), param_types=types))
+
+    def orders(self, user_id: int) -> list[Order]:
+        """The customer's orders, newest first; [] for an unknown customer."""
+        return [
+            Order(**{k: v for k, v in row.items() if k != "created_at"})
+            for row in self.query(self._orders, {"user_id": user_id})
+        ]
+
+    def policy_facts(
+        self, user_id: int, order_id: int, contract: Mapping[str, Any]
+    ) -> PolicyFacts | None:
+        """The policy row for this customer and order, or None where the order is not theirs."""
+        with self.database.snapshot() as snapshot:
+            return self._facts(snapshot, user_id, order_id, contract)
+
+    def _facts(
+        self, reader: Any, user_id: int, order_id: int, contract: Mapping[str, Any]
+    ) -> PolicyFacts | None:
+        params = {
+            "user_id": user_id,
+            "target_order_id": order_id,
+            **{
+                k: contract[k]
+                for k in ("returned_status", "rolling_window_days", "standard_tier", "vip_tier")
+            },
+        }
+        types = {k: _TYPES[k] for k in params}
+        rows = _rows(reader.execute_sql(self._policy, params=params, param_types=types))
+        if len(rows) > 1:
+            # Two governing policies for one order: nothing here may choose between them.
+            raise LookupError(f"order {order_id} is governed by {len(rows)} policy conditions")
+        return PolicyFacts(**rows[0]) if rows else None
+
+    def commit_refund(
+        self,
+        user_id: int,
+        order_id: int,
+        trace_id: str,
+        contract: Mapping[str, Any],
+        failure: Callable[[PolicyFacts | None], str | None],
+        trail: Callable[[PolicyFacts], str],
+    ) -> Commit:
+        """Re-check everything under the transaction and, only if nothing fails, write the refund.
+
+        `failure` is the pure rule that turns facts into a failure code (None means PASS).
+        `trail` gives the JSON text for `lineage_outbox`, written in the same commit.
+        Running it again with the same trace id changes nothing and reports the same commit.
+        """
+
+        def work(transaction: Any) -> Commit:
+            # A read comes first: it opens the transaction, and it tells a retry of a commit whose
+            # answer was lost from a second refund.
+            done = transaction.execute_sql(
+                "SELECT refund_trace_id FROM order_items WHERE order_id = @order_id",
+                params={"order_id": order_id},
+                param_types={"order_id": pt.INT64},
+            )
+            traces = {row[0] for row in done}
+            facts = self._facts(transaction, user_id, order_id, contract)
+            if traces == {trace_id} and facts is not None:
+                return Commit(True, facts, None)
+            code = failure(facts)
+            if code is not None or facts is None:
+                return Commit(False, facts, code)
+            binding = {
+                "order_id": order_id,
+                "user_id": user_id,
+                "returned_status": contract["returned_status"],
+                "trace_id": trace_id,
+            }
+            status, counts = transaction.batch_update([_statement(s, binding) for s in _REFUND])
+            if status.code != 0 or list(counts)[0] != 1:
+                raise RuntimeError(f"refund of order {order_id} was not written: {status.message}")
+            transaction.insert(
+                "lineage_outbox",
+                ("trace_id", "payload", "status", "created_at"),
+                [(trace_id, trail(facts), "PENDING", _COMMIT_TIME)],
+            )
+            return Commit(True, facts, None)
+
+        return self.database.run_in_transaction(work)
+
+    def refund_trace(self, order_id: int) -> set[str]:
+        """The trace ids that refunded this order's items; empty when none did."""
+        rows = self.query(
+            "SELECT DISTINCT refund_trace_id FROM order_items"
+            " WHERE order_id = @order_id AND refund_trace_id IS NOT NULL",
+            {"order_id": order_id},
+        )
+        return {row["refund_trace_id"] for row in rows}
+
+    # -- the outbox ---------------------------------------------------------------------------
+
+    def put_outbox(self, trace_id: str, payload: str) -> None:
+        """Keep (or replace) what BigQuery must still be told of one turn."""
+        with self.database.batch() as batch:
+            batch.insert_or_update(
+                "lineage_outbox",
+                ("trace_id", "payload", "status", "created_at", "delivered_at"),
+                [(trace_id, payload, "PENDING", _COMMIT_TIME, None)],
+            )
+
+    def mark_delivered(self, trace_ids: list[str]) -> None:
+        if trace_ids:
+            with self.database.batch() as batch:
+                batch.update(
+                    "lineage_outbox",
+                    ("trace_id", "status", "delivered_at"),
+                    [(t, "DELIVERED", _COMMIT_TIME) for t in trace_ids],
+                )
+
+    def pending_outbox(self) -> dict[str, str]:
+        """Trace id to payload of every turn whose trail is not yet delivered, oldest first."""
+        rows = self.query(
+            "SELECT trace_id, payload FROM lineage_outbox WHERE status = 'PENDING'"
+            " ORDER BY created_at, trace_id"
+        )
+        return {row["trace_id"]: row["payload"] for row in rows}
+
+    def refunds(self) -> list[dict[str, Any]]:
+        """Every refund this lab wrote: order, customer and trace id."""
+        return self.query(
+            "SELECT DISTINCT o.order_id, o.user_id, i.refund_trace_id AS trace_id"
+            " FROM orders AS o JOIN order_items AS i ON i.order_id = o.order_id"
+            " WHERE i.refund_trace_id IS NOT NULL ORDER BY o.order_id"
+        )
+
+    # -- the lab's own memory -----------------------------------------------------------------
+
+    def state(self, name: str) -> str | None:
+        """The value kept under `name` in lab_state, or None."""
+        with self.database.snapshot() as snapshot:
+            rows = list(
+                snapshot.execute_sql(
+                    "SELECT value FROM lab_state WHERE name = @name",
+                    params={"name": name},
+                    param_types={"name": pt.STRING},
+                )
+            )
+        return rows[0][0] if rows else None
+
+    def count(self, table: str) -> int:
+        """Rows in one table of the store."""
+        with self.database.snapshot() as snapshot:
+            return next(iter(snapshot.execute_sql(f"SELECT COUNT(*) FROM `{table}`")))[0]
+
+
+_COMMIT_TIME = "spanner.commit_timestamp()"
+_REFUND = (
+    "UPDATE orders SET status = @returned_status, returned_at = CURRENT_TIMESTAMP()"
+    " WHERE order_id = @order_id AND user_id = @user_id",
+    "UPDATE order_items SET status = @returned_status, returned_at = CURRENT_TIMESTAMP(),"
+    " refund_trace_id = @trace_id WHERE order_id = @order_id",
+)
+
+
+def _statement(sql: str, binding: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    used = {k: v for k, v in binding.items() if f"@{k}" in sql}
+    return sql, used, {k: _TYPES[k] for k in used}
+
+
+def _type_of(value: Any) -> Any:
+    return {bool: pt.BOOL, int: pt.INT64, float: pt.FLOAT64}.get(type(value), pt.STRING)
+
+
+def _rows(results: Any) -> list[dict[str, Any]]:
+    rows = list(results)
+    names = [field.name for field in results.fields] if rows else []
+    return [dict(zip(names, row, strict=True)) for row in rows]
