@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Lab:
-    """One open lab. Make it with `Lab.open()`; everything heavy is imported when it is asked for."""
+    """One open lab. Make it with `Lab.open()`; what is heavy is imported when it is asked for."""
 
     def __init__(self, config: LabConfig) -> None:
         self.config = config
@@ -84,7 +84,7 @@ class Lab:
     # -- setting up and putting back ----------------------------------------------------------
 
     def provision(self, scale: int = 1, progress: Any = True) -> Provisioned:
-        """Create both stores where missing, with a progress bar. Running it again changes nothing."""
+        """Create both stores where missing, with a progress bar. Again, it changes nothing."""
         from lab_helpers.provision.install import provision
         from lab_helpers.ui.progress import progress_bar
 

@@ -1,1 +1,1 @@
-"""The stores: Spanner (what the shop holds), BigQuery (the trail), Knowledge Catalog (the terms)."""
+"""The stores: Spanner (what the shop holds), BigQuery (the trail), Knowledge Catalog."""

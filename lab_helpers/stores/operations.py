@@ -153,7 +153,7 @@ class OperationsStore:
                 "trace_id": trace_id,
             }
             status, counts = transaction.batch_update([_statement(s, binding) for s in _REFUND])
-            if status.code != 0 or list(counts)[0] != 1:
+            if status.code != 0 or next(iter(counts)) != 1:
                 raise RuntimeError(f"refund of order {order_id} was not written: {status.message}")
             transaction.insert(
                 "lineage_outbox",

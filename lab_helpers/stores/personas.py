@@ -1,4 +1,4 @@
-"""The demo customers: the only identities the persona switcher offers (data/demo/customers.json)."""
+"""The demo customers of data/demo/customers.json: the switcher offers no other identity."""
 
 from __future__ import annotations
 

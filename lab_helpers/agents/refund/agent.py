@@ -1,4 +1,7 @@
-"""The refund agent's face: `turn` and `stream`. One session's turns queue; every turn leaves a trail."""
+"""The refund agent's face: `turn` and `stream`.
+
+One session's turns queue, and every turn leaves a trail.
+"""
 
 from __future__ import annotations
 

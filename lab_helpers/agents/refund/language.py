@@ -53,7 +53,7 @@ def has(cue: str, text: str) -> bool:
 
 
 def language(text: str, before: str = "en") -> str:
-    """ "es" or "en": the language with more of its small words in the text; a tie keeps `before`."""
+    """The language whose small words the text has more of: "es" or "en"; a tie keeps `before`."""
     words = plain(text)
     spanish = len(find(vocabulary()["spanish"], words)) + 2 * len(re.findall("[¿¡ñÑ]", text))
     english = len(find(vocabulary()["english"], words))
@@ -73,7 +73,8 @@ class OrderIds:
 # "ord-90124", "ord 90124", "order no. 90124", "pedido #90124": a number that says it is an order.
 _NAMED = re.compile(
     r"(?<![\w])(?:ord(?:er|en)?s?|pedidos?|orden)\s*(?:(?:number|numero|num|no|nr|id|ids)\b\.?)?"
-    r"\s*[:#-]*\s*(?=[\d])((?:\d[\d .]*\d|\d)(?:(?:\s*(?:,|and|y|or|o|&)\s*)(?:ord-|#)?\d{5}(?!\d))*)"
+    r"\s*[:#-]*\s*(?=[\d])((?:\d[\d .]*\d|\d)"
+    r"(?:(?:\s*(?:,|and|y|or|o|&)\s*)(?:ord-|#)?\d{5}(?!\d))*)"
 )
 _HASHED = re.compile(r"#\s*(\d+)(?!\d)")
 _BARE = re.compile(r"(?<![\w$€£.,#:/@-])(\d{5})(?![\w%]|[.,:/-]\d)")

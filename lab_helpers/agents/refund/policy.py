@@ -70,7 +70,9 @@ _REASONS = {
         "Customer ({customer_tier} tier) already has {prior_refund_count_100d} returned items in"
         " the last 100 days (limit: {max_refunds_100d})."
     ),
-    UNAVAILABLE: "Order {order_id} could not be checked: the store did not answer. Nothing changed.",
+    UNAVAILABLE: (
+        "Order {order_id} could not be checked: the store did not answer. Nothing changed."
+    ),
 }
 
 

@@ -106,7 +106,8 @@ def match(text: str, orders: Iterable[Order]) -> Match:
 
 _THING = re.compile(
     r"(?:refund|return|money back for|reembolso (?:de|por|para)|devolver|devuelve(?:me)?)"
-    r"(?:\s+(?:for|on|of|de|por))?\s+(?:my|the|a|an|mi|mis|el|la|los|las|un|una)\s+([a-z][a-z-]{2,}(?: [a-z][a-z-]{2,})?)"
+    r"(?:\s+(?:for|on|of|de|por))?\s+(?:my|the|a|an|mi|mis|el|la|los|las|un|una)"
+    r"\s+([a-z][a-z-]{2,}(?: [a-z][a-z-]{2,})?)"
 )
 
 

@@ -60,7 +60,8 @@ async def speak(model: Model, turn: Turn) -> tuple[str, str]:
 _AMOUNT = re.compile(r"[$€£]\s?(\d[\d.,]*\d|\d)")
 _DONE = re.compile(
     r"\b(?:refunded|refund (?:has been|was|is) (?:made|issued|processed|completed|approved)|"
-    r"reembolsad[oa]s?|reembolso (?:se )?(?:ha sido |fue )?(?:hizo|hecho|procesado|aprobado|completado))\b"
+    r"reembolsad[oa]s?|"
+    r"reembolso (?:se )?(?:ha sido |fue )?(?:hizo|hecho|procesado|aprobado|completado))\b"
 )
 _INTERNAL = re.compile(
     r"\b(?:ctx\.state|policy_eval|action_outcome|user_id|trace_buffer|lineage_buffer|catalog_contract|"

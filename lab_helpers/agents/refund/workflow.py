@@ -85,11 +85,8 @@ class _Steps:
             "too_long",
             "nothing_pending",
         )
-        if (
-            (self.model.available
-            and not settled
-            and found.order_id is None)
-            or (self.model.available and found.resolution_mode == reading.INFERRED)
+        if (self.model.available and not settled and found.order_id is None) or (
+            self.model.available and found.resolution_mode == reading.INFERRED
         ):
             pool = await asyncio.to_thread(own)
             read = await extraction.extract(self.model, turn.prompt, turn.memory, pool)
