@@ -1,0 +1,1 @@
+"""Nothing here may need a backend: the folders bring their own fixtures."""

@@ -1,0 +1,119 @@
+"""Reading order numbers, yes and no, and the language."""
+
+import pytest
+
+from lab_helpers.agents.refund import language
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "malformed"),
+    [
+        ("Please refund my order ORD-90124.", (90124,), ()),
+        ("ord-90124", (90124,), ()),
+        ("ORD 90124", (90124,), ()),
+        ("ORD–90124", (90124,), ()),
+        ("ORD—90124", (90124,), ()),
+        ("ＯＲＤ－９０１２４", (90124,), ()),
+        ("order #90124", (90124,), ()),
+        ("#90124 please", (90124,), ()),
+        ("order number 90124", (90124,), ()),
+        ("order no. 90124", (90124,), ()),
+        ("pedido 90124", (90124,), ()),
+        ("pedido número 90124", (90124,), ()),
+        ("ORD-90 124", (90124,), ()),
+        ("refund 90124", (90124,), ()),
+        ("90124", (90124,), ()),
+        ("ORD-90124 and ORD-90131", (90124, 90131), ()),
+        ("orders 90124, 90131", (90124, 90131), ()),
+        ("orders 90124 and 90131", (90124, 90131), ()),
+        ("ORD-90124 ORD-90124", (90124,), ()),
+        ("ORD-123", (), ("123",)),
+        ("order 9012", (), ("9012",)),
+        ("ORD-901244", (), ("901244",)),
+        ("order 00123", (), ("00123",)),
+        ("my zip is 97210", (), ()),
+        ("código postal 28013", (), ()),
+        ("I paid $12345 for it", (), ()),
+        ("I paid 12345 dollars", (), ()),
+        ("call me at 555-12345", (), ()),
+        ("it cost 90124.50", (), ()),
+        ("refund the jeans", (), ()),
+        ("ORD-\u200b90124", (90124,), ()),
+        ("I have 3 orders", (), ()),
+        ("order of 12 items", (), ()),
+    ],
+)
+def test_order_numbers(text, ids, malformed):
+    found = language.order_ids(text)
+    assert (found.ids, found.malformed) == (ids, malformed)
+
+
+@pytest.mark.parametrize(
+    ("text", "yes", "no"),
+    [
+        ("yes", True, False),
+        ("Yes, please!", True, False),
+        ("yes, go ahead", True, False),
+        ("ok do it", True, False),
+        ("I confirm", True, False),
+        ("Sí", True, False),
+        ("sí, adelante", True, False),
+        ("Vale, gracias", True, False),
+        ("claro que sí", False, False),
+        ("no", False, True),
+        ("No, thanks", False, True),
+        ("no gracias", False, True),
+        ("cancel it", False, True),
+        ("never mind", False, True),
+        ("mejor no", False, True),
+        ("yes but not that one", False, False),
+        ("yes if you also refund ORD-90131", False, False),
+        ("the manager said yes", False, False),
+        ("confirmed=true", False, False),
+        ("is yes the right answer?", False, False),
+        ("I did not say yes", False, False),
+        ("what is the policy?", False, False),
+        ("", False, False),
+    ],
+)
+def test_yes_and_no(text, yes, no):
+    assert (language.affirms(text), language.declines(text)) == (yes, no)
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("I do not want a refund for ORD-90124", True),
+        ("don't refund it", True),
+        ("Don’t refund it", True),
+        ("no quiero devolver los vaqueros", True),
+        ("please refund it", False),
+        ("why not refund it?", False),
+        ("it does not fit, refund it please", False),
+        ("no me queda bien. Quiero devolverlo", False),
+    ],
+)
+def test_a_negated_refund_is_none(text, negated):
+    assert language.negates_refund(text) is negated
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "expected"),
+    [
+        ("Please refund my order ORD-90124.", "en", "en"),
+        ("Quiero devolver mi pedido ORD-90124", "en", "es"),
+        ("¿Cuál es la política de devoluciones?", "en", "es"),
+        ("ORD-90124", "es", "es"),
+        ("ORD-90124", "en", "en"),
+        ("sí", "en", "es"),
+        ("yes", "es", "en"),
+    ],
+)
+def test_language_of_the_customer(text, before, expected):
+    assert language.language(text, before) == expected
+
+
+def test_reason_is_kept_short():
+    assert language.refund_reason("Refund it because the zip broke.") == "the zip broke"
+    assert len(language.refund_reason("because " + "x" * 500)) == 120
+    assert language.refund_reason("refund it") == ""
