@@ -1,0 +1,151 @@
+"""The command line: `python -m lab_helpers COMMAND`. Works on a bare Python: it sets itself up."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+from lab_helpers import bootstrap
+from lab_helpers.errors import LabError
+
+FIRST = "notebooks/00_start_here.ipynb"
+
+
+def start(args: argparse.Namespace) -> int:
+    """Set up, provision, and open JupyterLab on the first notebook."""
+    from lab_helpers.lab import Lab
+
+    lab = Lab.open()
+    print(lab.provision(progress=_line))
+    lab.close()
+    words = ["--no-browser"] if args.no_browser else []
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        words.append("--allow-root")
+    print("\nOpening JupyterLab; where no browser opens, use the address it prints below.")
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--LabApp.default_url=/lab/tree/{FIRST}",
+        *words,
+    ]
+    return subprocess.call(command, cwd=bootstrap.ROOT)
+
+
+def test(args: argparse.Namespace) -> int:
+    """All tests: units, stores, sandbox, and the notebooks compared strictly."""
+    command = [
+        *(sys.executable, "-m", "pytest"),
+        *("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"),
+        *("--nbval-sanitize-with", "tests/notebooks/sanitize.cfg"),
+        *(args.words or ["tests", "notebooks"]),
+    ]
+    with tempfile.TemporaryDirectory(prefix="lab-test-", ignore_cleanup_errors=True) as home:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
+        env.pop("GOOGLE_CLOUD_PROJECT", None)
+        env["LAB_HOME"] = home
+        status = subprocess.call(command, cwd=bootstrap.ROOT, env=env)
+        subprocess.call(
+            [sys.executable, "-m", "lab_helpers", "sandbox", "stop"],
+            cwd=bootstrap.ROOT,
+            env=env,
+            stdout=subprocess.DEVNULL,
+        )
+    return status
+
+
+def demo(args: argparse.Namespace) -> int:
+    """The same journey in a terminal: every outcome, its lineage, reset."""
+    from lab_helpers import demo
+
+    return demo.run(as_json=args.json)
+
+
+def provision(args: argparse.Namespace) -> int:
+    """Create both stores where they are missing."""
+    from lab_helpers.lab import Lab
+
+    lab = Lab.open()
+    print(lab.provision(scale=args.scale, progress=_line))
+    return 0
+
+
+def reset(args: argparse.Namespace) -> int:
+    """Put the demo orders back; with --all also empty the trail."""
+    from lab_helpers.lab import Lab
+
+    lab = Lab.open()
+    print(lab.reset_all() if args.all else lab.reset_orders())
+    return 0
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Say what is installed, where the lab runs, and what is wrong."""
+    from lab_helpers import doctor
+
+    return doctor.run()
+
+
+def sandbox(args: argparse.Namespace) -> int:
+    """start, status, env, logs or stop the local sandbox."""
+    from lab_helpers.config import LabConfig
+    from lab_helpers.sandbox.__main__ import main
+
+    return main([args.action, "--home", str(LabConfig.from_env().home)])
+
+
+def refresh(args: argparse.Namespace) -> int:
+    """Run notebooks and store their outputs again."""
+    from lab_helpers import refresh
+
+    return refresh.run(args.words)
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Print the ratios that tests/bench measures."""
+    return subprocess.call([sys.executable, "-m", "tests.bench"], cwd=bootstrap.ROOT)
+
+
+COMMANDS = {
+    f.__name__: f for f in (start, demo, test, provision, reset, doctor, sandbox, refresh, bench)
+}
+WITH_TEST_TOOLS = {"test", "refresh", "bench"}
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(prog="python -m lab_helpers", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    made = {
+        name: commands.add_parser(name, help=(f.__doc__ or "").splitlines()[0])
+        for name, f in COMMANDS.items()
+    }
+    made["start"].add_argument("--no-browser", action="store_true", help="only print the address")
+    made["demo"].add_argument("--json", action="store_true", help="print it for machines")
+    made["provision"].add_argument("--scale", type=int, default=1, help="1 is 2,000 orders")
+    made["reset"].add_argument("--all", action="store_true", help="also empty the trail")
+    made["sandbox"].add_argument("action", choices=("start", "status", "env", "logs", "stop"))
+    for name in ("test", "refresh"):
+        made[name].add_argument("words", nargs="*", help="paths; all where left out")
+    args = parser.parse_args(words)
+    if args.command != "doctor":
+        requirements = bootstrap.TEST if args.command in WITH_TEST_TOOLS else bootstrap.RUN
+        bootstrap.ensure(requirements, words)
+    try:
+        return COMMANDS[args.command](args)
+    except LabError as error:
+        print("\n".join(error._render_traceback_()), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _line(done: int, total: int, step: str) -> None:
+    print(f"[{done}/{total}] {step}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

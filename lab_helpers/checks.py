@@ -1,0 +1,280 @@
+"""Check my progress: every check reads the stores, never the kernel, and never raises.
+
+A check is a list of conditions, each worth one point, each with one plain line for "yes" and one
+for "not yet, and what to do". An exercise with an answer compares it with what the stores say.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lab_helpers.errors import LabError
+from lab_helpers.stores import schema
+from lab_helpers.stores.personas import persona
+
+if TYPE_CHECKING:
+    from lab_helpers.lab import Lab
+
+Condition = tuple[bool, str, str]
+
+_CSS = "padding:2px 0;margin:0"
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One task's result. `conditions` are (met, line)."""
+
+    task: str
+    title: str
+    conditions: tuple[tuple[bool, str], ...]
+
+    @property
+    def score(self) -> int:
+        return sum(met for met, _ in self.conditions)
+
+    @property
+    def maximum(self) -> int:
+        return len(self.conditions)
+
+    @property
+    def done(self) -> bool:
+        return self.score == self.maximum
+
+    def __repr__(self) -> str:
+        head = f"{self.title}: {self.score} of {self.maximum}"
+        lines = [f"  {'✓' if met else '·'} {line}" for met, line in self.conditions]
+        return "\n".join([head + (", done" if self.done else ", not yet"), *lines])
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li style='{_CSS}'>{'✓' if met else '·'} {html.escape(line)}</li>"
+            for met, line in self.conditions
+        )
+        state = "done" if self.done else "not yet"
+        return (
+            f"<div role='status'><b>{html.escape(self.title)}</b>: {self.score} of"
+            f" {self.maximum}, {state}<ul style='list-style:none;padding-left:1em;margin:4px 0'>"
+            f"{items}</ul></div>"
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Every check in one line each."""
+
+    results: tuple[CheckResult, ...]
+
+    def __repr__(self) -> str:
+        done = sum(r.done for r in self.results)
+        lines = [f"  {'✓' if r.done else '·'} {r.task:<16} {r.title}" for r in self.results]
+        return "\n".join([f"{done} of {len(self.results)} checks done", *lines])
+
+
+def check(lab: Lab, task: str, answer: Any = None) -> CheckResult:
+    """Run one check. Raises LabError only for a task that does not exist."""
+    if task not in TASKS:
+        raise LabError(
+            f"There is no check named {task!r}.",
+            f"The checks are {', '.join(TASKS)}.",
+            "Copy the name from the task's cell.",
+        )
+    title, conditions = TASKS[task]
+    if not lab.is_provisioned():
+        line = "the stores are not set up: run lab.provision() (notebook 01)"
+        return CheckResult(task, title, ((False, line),))
+    try:
+        found = list(conditions(lab, answer))
+    except Exception as error:
+        line = f"the stores could not be read ({type(error).__name__}): run the setup cell again"
+        return CheckResult(task, title, ((False, line),))
+    return CheckResult(task, title, tuple((bool(ok), yes if ok else no) for ok, yes, no in found))
+
+
+def progress(lab: Lab) -> Progress:
+    return Progress(tuple(check(lab, task) for task in TASKS))
+
+
+# -- conditions -------------------------------------------------------------------------------
+
+
+def _refunded(lab: Lab, order_id: int) -> str | None:
+    return next(
+        (r["trace_id"] for r in lab.operations.refunds() if r["order_id"] == order_id), None
+    )
+
+
+def _whole(lab: Lab, trace_id: str | None) -> bool:
+    return trace_id is not None and list(lab.trail.counts(trace_id).values()) == [1, 5, 1, 1]
+
+
+def _decisions(lab: Lab, user_id: int) -> set[tuple[str, str | None, str]]:
+    rows = lab.trail.query(
+        "SELECT DISTINCT a.decision_status, e.failure_code, e.catalog_term_id"
+        f" FROM `{lab.config.dataset}.agent_sessions` AS s"
+        f" JOIN `{lab.config.dataset}.policy_evaluations` AS e ON e.trace_id = s.trace_id"
+        f" JOIN `{lab.config.dataset}.agent_actions` AS a ON a.eval_id = e.eval_id"
+        " WHERE s.customer_id = @user_id",
+        {"user_id": user_id},
+    )
+    return {(r["decision_status"], r["failure_code"], r["catalog_term_id"]) for r in rows}
+
+
+def _refund_of(order_id: int) -> Callable[[Lab, Any], Iterable[Condition]]:
+    def conditions(lab: Lab, _: Any) -> Iterable[Condition]:
+        trace = _refunded(lab, order_id)
+        yield (
+            trace is not None,
+            f"Spanner: order {order_id} is Returned and names the turn that did it",
+            f"order {order_id} is not refunded: ask for it, then confirm",
+        )
+        yield (
+            _whole(lab, trace),
+            "BigQuery: that turn left 1 session, 5 steps, 1 verdict, 1 action",
+            "the turn's trail is not complete: run lab.reconcile()",
+        )
+
+    return conditions
+
+
+def _stores(lab: Lab, _: Any) -> Iterable[Condition]:
+    from lab_helpers.provision.store import COLUMNS
+
+    empty = [t for t in COLUMNS if not lab.operations.count(t)]
+    yield not empty, "Spanner: nine tables hold rows", f"empty tables: {', '.join(empty)}"
+    tables = lab.trail.counts()
+    yield len(tables) == 4, "BigQuery: the four tables of the trail exist", "run lab.provision()"
+
+
+def _graphs(lab: Lab, _: Any) -> Iterable[Condition]:
+    found = lab.operations.query(
+        "SELECT property_graph_name AS name FROM INFORMATION_SCHEMA.PROPERTY_GRAPHS"
+    )
+    yield (
+        any(r["name"] == "OperationalContextGraph" for r in found),
+        "Spanner: OperationalContextGraph is there",
+        "the graph is missing: run lab.provision()",
+    )
+    found = lab.trail.query(
+        "SELECT property_graph_name AS name"
+        f" FROM `{lab.config.dataset}`.INFORMATION_SCHEMA.PROPERTY_GRAPHS"
+    )
+    yield (
+        any(r["name"] == "ActionLineageGraph" for r in found),
+        "BigQuery: ActionLineageGraph is there",
+        "the graph is missing: run lab.provision()",
+    )
+
+
+def _center(lab: Lab, answer: Any) -> Iterable[Condition]:
+    rows = lab.operations.query(
+        schema.gql("operations/my_centers"), {"user_id": persona("A").user_id}
+    )
+    yield (
+        answer is not None and str(answer).strip() == rows[0]["center"],
+        "that is the centre which ships most of Customer A's items",
+        "not yet: extend the walk with -[:supplied_by]->(center:distribution_centers) and count",
+    )
+
+
+def _outcomes(lab: Lab, _: Any) -> Iterable[Condition]:
+    seen = _decisions(lab, persona("A").user_id)
+    codes = {(status, code) for status, code, _ in seen}
+    for status, code, how in (
+        ("DENIED", "RETURN_WINDOW_EXPIRED", "confirm a refund of ORD-90131"),
+        ("DENIED", "ORDER_NOT_DELIVERED", "confirm a refund of ORD-90137"),
+        ("DENIED", "ALREADY_RETURNED", "confirm a refund of ORD-90142"),
+        ("PENDING_CONFIRMATION", "MISSING_ORDER_ID", "ask for 'the jeans'"),
+    ):
+        yield (status, code) in codes, f"seen: {code}", f"not seen yet: {code} ({how})"
+
+
+def _tiers(lab: Lab, _: Any) -> Iterable[Condition]:
+    standard = _decisions(lab, persona("B").user_id)
+    yield (
+        any(s == "DENIED" and c == "MAX_REFUNDS_EXCEEDED" for s, c, _ in standard),
+        "Customer B was stopped by the limit of the STANDARD tier",
+        "as Customer B, ask for ORD-90477 and confirm",
+    )
+    vip = _decisions(lab, persona("C").user_id)
+    yield (
+        any(s == "APPROVED" and t == "customer-loyalty-tier" for s, _, t in vip),
+        "Customer C was allowed, and the term is customer-loyalty-tier",
+        "as Customer C, ask for ORD-90910 and confirm",
+    )
+
+
+def _information(lab: Lab, _: Any) -> Iterable[Condition]:
+    statuses = {s for p in "ABC" for s, _, _ in _decisions(lab, persona(p).user_id)}
+    for status, how in (
+        ("ORDER_LIST", "ask 'show my orders'"),
+        ("ORDER_INFO", "ask 'where is ORD-90137?'"),
+        ("POLICY_INFO", "ask 'what is your return policy?'"),
+    ):
+        yield status in statuses, f"seen: {status}", f"not seen yet: {status} ({how})"
+
+
+def _one_fact(lab: Lab, answer: Any) -> Iterable[Condition]:
+    """The student names one fact and a value; the rule itself says whether the order would pass."""
+    from dataclasses import replace
+
+    from lab_helpers.agents.refund import policy
+    from lab_helpers.stores.catalog import from_document
+
+    contract = from_document()
+    facts = lab.operations.policy_facts(persona("A").user_id, 90131, contract)
+    changed = None
+    if isinstance(answer, dict) and len(answer) == 1 and facts is not None:
+        (name,) = answer
+        if isinstance(name, str) and hasattr(facts, name):
+            changed = replace(facts, **answer)
+    yield (
+        changed is not None and policy.failure(changed, contract) is None,
+        "with that one fact changed, order 90131 passes",
+        "not yet: give one fact as {'name': value}, for example {'target_order_status': 'Shipped'}",
+    )
+
+
+def _auditor(lab: Lab, _: Any) -> Iterable[Condition]:
+    bare = lab.trail.ask("unbacked_actions")
+    yield not bare, "no approval without a PASS behind it", f"{len(bare)} approvals have no PASS"
+    turns = {r["trace_id"] for r in lab.operations.refunds()}
+    lost = [t for t in sorted(turns) if not _whole(lab, t)]
+    yield (
+        not lost,
+        "every refund in Spanner has its trail in BigQuery",
+        f"{len(lost)} of {len(turns)} refunds have none: run lab.reconcile()",
+    )
+
+
+def _refused_twice(lab: Lab, answer: Any) -> Iterable[Condition]:
+    expected = [r["customer_id"] for r in lab.trail.ask("refused_twice")]
+    given = sorted(answer) if isinstance(answer, list | tuple | set) else None
+    yield (
+        bool(expected) and given == expected,
+        "those are the customers refused for two or more different reasons",
+        "not yet: count DISTINCT failure codes of DENIED turns per customer, keep two or more",
+    )
+
+
+def _reset(lab: Lab, _: Any) -> Iterable[Condition]:
+    left = lab.operations.refunds()
+    yield not left, "no order carries a refund", f"{len(left)} refunds are left: run the reset"
+
+
+TASKS: dict[str, tuple[str, Callable[[Lab, Any], Iterable[Condition]]]] = {
+    "00-refund": ("A first refund", _refund_of(90124)),
+    "01-stores": ("Both stores hold the lab", _stores),
+    "01-graphs": ("Both graphs are there", _graphs),
+    "01-center": ("The centre behind Customer A's parcels", _center),
+    "02-refund": ("Customer A's refund", _refund_of(90124)),
+    "02-outcomes": ("Every way to be refused", _outcomes),
+    "02-tiers": ("One query, two tiers", _tiers),
+    "02-information": ("Asking without acting", _information),
+    "02-one-fact": ("One fact away", _one_fact),
+    "03-auditor": ("The auditor's questions", _auditor),
+    "03-refused-twice": ("Refused twice", _refused_twice),
+    "07-reset": ("Everything put back", _reset),
+}
