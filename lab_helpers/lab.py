@@ -93,6 +93,13 @@ class Lab:
         self.__dict__["_provisioned"] = True
         return made
 
+    def ready(self) -> None:
+        """For a notebook's setup cell: stores in place, demo orders as on day one, one line."""
+        if not self.is_provisioned():
+            self.provision()
+        self.reset_orders()
+        print("Stores are ready; the demo orders are as on the first day.")
+
     def is_provisioned(self) -> bool:
         """True when the stores hold the lab."""
         if self.__dict__.get("_provisioned"):

@@ -45,7 +45,7 @@ class Step:
     node_name: str
     step_order: int
     started_at: dt.datetime
-    node_exec_id: str = field(default_factory=lambda: new_id("NODE"))
+    node_exec_id: str = field(default_factory=lambda: new_id("NODE", 12))
     latency_ms: float = 0.0
     spoke: str | None = None
     error: str | None = None
@@ -191,9 +191,9 @@ class TracedAgent(_Traced, Agent):
     """An Agent whose run leaves a Step."""
 
 
-def new_id(prefix: str) -> str:
+def new_id(prefix: str, digits: int = 8) -> str:
     """A fresh id as the trail uses them: PREFIX-xxxxxxxx (seed 000)."""
-    return f"{prefix}-{uuid.uuid4().hex[:8]}"
+    return f"{prefix}-{uuid.uuid4().hex[:digits]}"
 
 
 def utc_now() -> dt.datetime:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -29,6 +30,7 @@ from lab_helpers.stores.operations import OperationsStore
 from lab_helpers.stores.personas import persona as find_persona
 
 APP = "refund"
+_EDGE = {"APPROVED": "#1a7f37", "DENIED": "#b3261e", "PENDING_CONFIRMATION": "#9a6700"}
 # What the trail keeps of a message; longer ones are cut and say so.
 PROMPT_KEPT = reading.MAX_PROMPT
 
@@ -60,13 +62,30 @@ class TurnResult:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    @property
+    def verdict(self) -> str:
+        return self.evaluation_result + (f" {self.failure_code}" if self.failure_code else "")
+
+    def _said(self) -> str:
+        # Ids differ from run to run; what a notebook shows of a turn does not.
+        return self.reply.replace(self.trace_id, "TRC-…")
+
     def __repr__(self) -> str:
-        verdict = self.evaluation_result + (f" {self.failure_code}" if self.failure_code else "")
-        return "\n".join(
-            (
-                f"{self.spoke}: {self.reply.replace(self.trace_id, 'TRC-…')}",
-                f"verdict {verdict} → {self.decision_status} ({self.action_type})",
-            )
+        return (
+            f"{self.spoke}: {self._said()}\n"
+            f"verdict {self.verdict} → {self.decision_status} ({self.action_type})"
+        )
+
+    def _repr_html_(self) -> str:
+        edge = _EDGE.get(self.decision_status, "#6b7280")
+        badge = f"border:1px solid {edge};border-radius:10px;padding:1px 8px;margin-right:6px"
+        return (
+            f"<div style='border-left:4px solid {edge};padding:4px 12px;max-width:46em'>"
+            f"<p style='margin:2px 0 8px'><b>{html.escape(self.spoke)}:</b>"
+            f" {html.escape(self._said())}</p>"
+            f"<span style='{badge}'>{html.escape(self.verdict)}</span> →"
+            f" <span style='{badge}'><b>{self.decision_status}</b></span>"
+            f" <code>{self.action_type}</code></div>"
         )
 
 
@@ -183,7 +202,7 @@ class RefundAgent:
             prompt=message,
             user_id=user_id,
             memory=memory,
-            trace=Trace(new_id("TRC"), observe=watch),
+            trace=Trace(new_id("TRC", 12), observe=watch),
             language=language.language(message[:PROMPT_KEPT], memory.language),
             pending=memory.pending,
         )
