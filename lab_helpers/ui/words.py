@@ -1,0 +1,65 @@
+"""Plain words for the names the stores use: statuses, failure codes, steps."""
+
+from __future__ import annotations
+
+# How each verdict and decision is toned: what may go on, what may not, what waits, what informs.
+TONES = {
+    "PASS": "good",
+    "APPROVED": "good",
+    "FAIL": "bad",
+    "DENIED": "bad",
+    "PENDING_CONFIRMATION": "wait",
+    "INFO": "info",
+    "ORDER_LIST": "info",
+    "ORDER_INFO": "info",
+    "POLICY_INFO": "info",
+}
+
+DECISIONS = {
+    "APPROVED": "Approved",
+    "DENIED": "Denied",
+    "PENDING_CONFIRMATION": "Waiting for the customer",
+    "ORDER_LIST": "Information: orders",
+    "ORDER_INFO": "Information: one order",
+    "POLICY_INFO": "Information: the policy",
+}
+
+FAILURES = {
+    "MISSING_ORDER_ID": "the message names no order",
+    "ORDER_NOT_FOUND_OR_UNAUTHORIZED": "this customer has no such order",
+    "ALREADY_RETURNED": "the order was already returned",
+    "ORDER_NOT_DELIVERED": "the order has not been delivered",
+    "RETURN_WINDOW_EXPIRED": "the return window is over",
+    "MAX_REFUNDS_EXCEEDED": "too many returned items in 100 days",
+    "STORE_UNAVAILABLE": "the store did not answer, and unknown means refuse",
+}
+
+STEPS = {
+    "IntentAgent": "reads the message",
+    "resolve_catalog_contract": "fetches the governed terms",
+    "evaluate_spanner_policy": "asks the policy graph",
+    "route_and_commit_action": "decides; only this step can act",
+    "ResponseAgent": "writes the reply",
+}
+
+_SPOKE = {"gemini": "Gemini", "template": "template", "stand-in": "stand-in for a model"}
+
+
+def spoke(who: str | None) -> str:
+    """Who wrote a text, for people: "Gemini", "template", "stand-in for a model", "code"."""
+    return _SPOKE.get(who, who) if who else "code"
+
+
+def failure(code: str | None) -> str:
+    """A failure code in plain words; an unknown code stays as it is, None is ""."""
+    return FAILURES.get(code, code) if code else ""
+
+
+def order_name(order_id: object) -> str:
+    """ORD-90124, or "no order"."""
+    return "no order" if order_id is None else f"ORD-{order_id}"
+
+
+def counted(n: object, noun: str) -> str:
+    """The noun with its number: 1 item, 2 items."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
