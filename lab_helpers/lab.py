@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lab_helpers import config as configuration
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lab_helpers.stores.operations import OperationsStore
     from lab_helpers.ui.lineage_view import LineageView
     from lab_helpers.ui.panel import RefundPanel
+    from lab_helpers.ui.picture import Picture
     from lab_helpers.ui.tables import Table
 
 
@@ -169,13 +170,35 @@ class Lab:
         """Rows of data/gql/operations/<name>.gql in Spanner, or data/gql/lineage/<name>.gql."""
         self._need_provisioned()
         from lab_helpers.stores import schema
-        from lab_helpers.ui.tables import Table
 
         try:
             sql = schema.gql(f"operations/{name}")
         except FileNotFoundError:
-            return Table(self.trail.ask(name, params), caption=name)
-        return Table(self.operations.query(sql, params), caption=name)
+            return self.trail_gql(schema.gql(f"lineage/{name}", self.config.dataset), **params)
+        return self.gql(sql, **params)
+
+    def gql(self, text: str, **params: Any) -> Table:
+        """Rows of your own query in Spanner. Raises LabError that says what is wrong and where."""
+        return self._rows(self.operations.query, text, params)
+
+    def trail_gql(self, text: str, **params: Any) -> Table:
+        """Rows of your own query in BigQuery. Raises LabError that says what is wrong and where."""
+        return self._rows(self.trail.query, text, params)
+
+    def _rows(self, run: Callable[..., list[dict[str, Any]]], text: str, params: Any) -> Table:
+        self._need_provisioned()
+        from google.api_core.exceptions import BadRequest, NotFound
+
+        from lab_helpers.ui.tables import Table
+
+        try:
+            return Table(run(text, params))
+        except (BadRequest, NotFound) as error:
+            raise LabError(
+                "The query was refused; nothing was read.",
+                error.message.split("; reason:")[0].splitlines()[0],
+                "Mend the query at that place and run the cell again.",
+            ) from None
 
     def show_query(self, name: str) -> Any:
         """The text of a query file, as it runs."""
@@ -183,17 +206,72 @@ class Lab:
 
         return query_text(name, self.config.dataset)
 
-    def counts(self) -> Table:
-        """Rows per table of both stores."""
+    def table_counts(self, store: str) -> Table:
+        """Rows per table of "Spanner", or distinct keys per table of "BigQuery"."""
         self._need_provisioned()
         from lab_helpers.provision.store import COLUMNS
         from lab_helpers.ui.tables import Table
 
-        rows = [{"store": "Spanner", "table": t, "rows": self.operations.count(t)} for t in COLUMNS]
-        rows += [
-            {"store": "BigQuery", "table": t, "rows": n} for t, n in self.trail.counts().items()
+        counts = (
+            self.trail.counts()
+            if store == "BigQuery"
+            else {table: self.operations.count(table) for table in COLUMNS}
+        )
+        rows = [{"table": table, "rows": n} for table, n in counts.items()]
+        return Table(rows, caption=f"Rows per table in {store}")
+
+    def standing(self) -> Table:
+        """Where the lab stands: refunds in Spanner, turns and approvals in BigQuery, trails owed."""
+        self._need_provisioned()
+        from lab_helpers.ui.tables import Table
+
+        approved = "SELECT COUNT(DISTINCT action_id) AS n FROM `{}.agent_actions`" + (
+            " WHERE decision_status = 'APPROVED'"
+        )
+        rows = [
+            ("refunds in Spanner", len(self.operations.refunds())),
+            ("turns in BigQuery", self.trail.counts()["agent_sessions"]),
+            ("approvals in BigQuery", self.trail.query(approved.format(self.config.dataset))[0]["n"]),
+            ("trails still owed", len(self.operations.pending_outbox())),
         ]
-        return Table(rows, caption="Rows per table")
+        return Table([{"what": what, "count": n} for what, n in rows], caption="Where the lab stands")
+
+    def policy_triples(self) -> Table:
+        """What was read out of the policy document: subject, predicate, object."""
+        from lab_helpers.stores import schema
+        from lab_helpers.ui.tables import Table
+
+        triples = schema.document("policies/policy_triples.json")["triples"]
+        names = ("subject", "predicate", "object")
+        return Table([dict(zip(names, t, strict=True)) for t in triples], caption="Policy triples")
+
+    def order_map(self, persona: str, order_id: int) -> Picture:
+        """The graph around one order, from the customer to the rule of their tier."""
+        self._need_provisioned()
+        from lab_helpers.stores import schema
+        from lab_helpers.stores.personas import persona as find
+        from lab_helpers.ui.path_view import path_view
+
+        rows = self.operations.query(
+            schema.gql("operations/refund_map"),
+            {"user_id": find(persona).user_id, "target_order_id": order_id},
+        )
+        return path_view(row["path"] for row in rows)
+
+    def workflow(self) -> Picture:
+        """A drawing of the refund agent's five nodes, from the graph that runs."""
+        from lab_helpers.ui.workflow_view import workflow_view
+
+        return workflow_view(self.refund.workflow)
+
+    def truth_table(self, ages: Sequence[int], returns: Sequence[int], tier: str = "STANDARD") -> Table:
+        """What the refund rule says for each age and number of earlier returned items."""
+        from lab_helpers.agents.refund.policy import truth_table
+        from lab_helpers.stores.catalog import from_document
+        from lab_helpers.ui.tables import Table
+
+        rows = truth_table(self.operations.conditions()[tier], from_document(), ages, returns)
+        return Table(rows, caption=f"{tier}: days since delivery across, earlier returns down")
 
     def lineage(self, trace_id: str) -> LineageView:
         """One turn's decision as the graph holds it: text, table and picture."""
@@ -203,7 +281,7 @@ class Lab:
         rows = self.trail.ask("trace", {"trace_id": trace_id})
         return LineageView(trace_id, rows)
 
-    def graph(self, name: str = "OperationalContextGraph") -> Any:
+    def graph(self, name: str = "OperationalContextGraph") -> Picture:
         """A drawing of one of the two graph schemas, with its text."""
         from lab_helpers.ui.schema_view import schema_view
 
@@ -213,6 +291,7 @@ class Lab:
         """The persona switcher with chat, steps, orders and the confirm and decline buttons."""
         self._need_provisioned()
         from lab_helpers.ui.panel import RefundPanel
+    from lab_helpers.ui.picture import Picture
 
         return RefundPanel(self, persona)
 

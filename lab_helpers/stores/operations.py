@@ -115,6 +115,14 @@ class OperationsStore:
             raise LookupError(f"order {order_id} is governed by {len(rows)} policy conditions")
         return PolicyFacts(**rows[0]) if rows else None
 
+    def conditions(self) -> dict[str, dict[str, Any]]:
+        """Tier to its policy condition: condition_id, max_refunds_100d, return_window_days."""
+        rows = self.query(
+            "SELECT applicable_tier, condition_id, max_refunds_100d, return_window_days"
+            " FROM policy_conditions ORDER BY condition_id"
+        )
+        return {row.pop("applicable_tier"): row for row in rows}
+
     def commit_refund(
         self,
         user_id: int,

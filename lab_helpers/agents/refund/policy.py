@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from lab_helpers.stores.operations import PolicyFacts
@@ -120,3 +121,28 @@ def evaluation(
         "failure_code": failure_code,
         "catalog_term_id": catalog_term(result, failure_code, facts, contract, standard_limit),
     }
+
+
+def truth_table(
+    condition: Mapping[str, Any],
+    contract: Mapping[str, Any],
+    ages: Sequence[int],
+    returns: Sequence[int],
+) -> list[dict[str, Any]]:
+    """The rule itself over a grid: one row per number of earlier returns, one column per age."""
+    base = {f.name: "" for f in fields(PolicyFacts)} | {
+        "customer_tier": contract["standard_tier"],
+        "target_order_status": contract["eligible_order_status"],
+        "max_refunds_100d": condition["max_refunds_100d"],
+        "return_window_days": condition["return_window_days"],
+    }
+
+    def verdict(age: int, earlier: int) -> str:
+        facts = PolicyFacts(
+            **{**base, "target_order_age_days": age, "prior_refund_count_100d": earlier}
+        )
+        return failure(facts, contract) or "PASS"
+
+    return [
+        {"earlier returns": n, **{f"day {age}": verdict(age, n) for age in ages}} for n in returns
+    ]
