@@ -24,6 +24,7 @@ font:14px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--soa-fg)
 .soa code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;
 background:none;color:inherit;padding:0}
 .soa p{margin:0}
+.soa pre{margin:0;overflow-x:auto}
 .soa-chip{display:inline-block;padding:0 8px;border-radius:10px;font-size:12px;font-weight:600;
 line-height:20px;white-space:nowrap;--hue:var(--soa-muted);border:1px solid var(--hue);
 background:color-mix(in srgb,var(--hue) 12%,var(--soa-bg));
@@ -38,8 +39,8 @@ TABLE = """
 .soa table.soa-table caption{caption-side:top;text-align:left;font-weight:600;
 color:var(--soa-fg);padding:0 0 4px}
 .soa table.soa-table th,.soa table.soa-table td{text-align:left;vertical-align:top;
-padding:4px 16px 4px 0;border:0;border-bottom:1px solid var(--soa-line);background:none;color:var(--soa-fg);
-max-width:60ch;overflow-wrap:anywhere;white-space:normal}
+padding:4px 16px 4px 0;border:0;border-bottom:1px solid var(--soa-line);background:none;
+color:var(--soa-fg);max-width:60ch;overflow-wrap:anywhere;white-space:normal}
 .soa table.soa-table th{color:var(--soa-muted);font-weight:600}
 .soa table.soa-table .soa-num{text-align:right;font-variant-numeric:tabular-nums;
 white-space:nowrap}
@@ -49,8 +50,13 @@ white-space:nowrap}
 
 def page(body: str, *sheets: str) -> str:
     """`body` inside the lab's root element, with the base sheet and those named."""
+    return f'{style(*sheets)}<div class="soa">{body}</div>'
+
+
+def style(*sheets: str) -> str:
+    """A style element with the base sheet and those named."""
     css = "".join(line.strip() for line in "".join((_BASE, *sheets)).splitlines())
-    return f'<style>{css}</style><div class="soa">{body}</div>'
+    return f"<style>{css}</style>"
 
 
 def esc(value: object) -> str:
