@@ -221,20 +221,22 @@ class Lab:
         return Table(rows, caption=f"Rows per table in {store}")
 
     def standing(self) -> Table:
-        """Where the lab stands: refunds in Spanner, turns and approvals in BigQuery, trails owed."""
+        """Refunds in Spanner, turns and approvals in BigQuery, trails still owed."""
         self._need_provisioned()
         from lab_helpers.ui.tables import Table
 
-        approved = "SELECT COUNT(DISTINCT action_id) AS n FROM `{}.agent_actions`" + (
+        approved = (
+            f"SELECT COUNT(DISTINCT action_id) AS n FROM `{self.config.dataset}.agent_actions`"
             " WHERE decision_status = 'APPROVED'"
         )
         rows = [
             ("refunds in Spanner", len(self.operations.refunds())),
             ("turns in BigQuery", self.trail.counts()["agent_sessions"]),
-            ("approvals in BigQuery", self.trail.query(approved.format(self.config.dataset))[0]["n"]),
+            ("approvals in BigQuery", self.trail.query(approved)[0]["n"]),
             ("trails still owed", len(self.operations.pending_outbox())),
         ]
-        return Table([{"what": what, "count": n} for what, n in rows], caption="Where the lab stands")
+        named = [{"what": what, "count": n} for what, n in rows]
+        return Table(named, caption="Where the lab stands")
 
     def policy_triples(self) -> Table:
         """What was read out of the policy document: subject, predicate, object."""
@@ -264,7 +266,9 @@ class Lab:
 
         return workflow_view(self.refund.workflow)
 
-    def truth_table(self, ages: Sequence[int], returns: Sequence[int], tier: str = "STANDARD") -> Table:
+    def truth_table(
+        self, ages: Sequence[int], returns: Sequence[int], tier: str = "STANDARD"
+    ) -> Table:
         """What the refund rule says for each age and number of earlier returned items."""
         from lab_helpers.agents.refund.policy import truth_table
         from lab_helpers.stores.catalog import from_document
@@ -291,7 +295,6 @@ class Lab:
         """The persona switcher with chat, steps, orders and the confirm and decline buttons."""
         self._need_provisioned()
         from lab_helpers.ui.panel import RefundPanel
-    from lab_helpers.ui.picture import Picture
 
         return RefundPanel(self, persona)
 

@@ -1,0 +1,66 @@
+"""A notebook that was not executed would pass a strict comparison while comparing nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MOST_LINES = 15
+MOST_IGNORED = 4
+
+
+def _cells(path, kind):
+    return [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == kind]
+
+
+def _source(cell):
+    return "".join(cell["source"])
+
+
+def test_there_are_notebooks():
+    assert len(NOTEBOOKS) >= 5
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+class TestNotebook:
+    def test_every_cell_ran_once_from_top_to_bottom(self, path):
+        counts = [c["execution_count"] for c in _cells(path, "code")]
+        assert counts == list(range(1, len(counts) + 1))
+
+    def test_most_cells_keep_an_output(self, path):
+        cells = _cells(path, "code")
+        assert sum(bool(c["outputs"]) for c in cells) >= 0.6 * len(cells)
+
+    def test_errors_only_where_they_are_meant(self, path):
+        for cell in _cells(path, "code"):
+            failed = any(o["output_type"] == "error" for o in cell["outputs"])
+            assert failed == ("raises-exception" in cell["metadata"].get("tags", []))
+
+    def test_no_widget_state_and_no_widget_views(self, path):
+        text = path.read_text()
+        assert "widgets" not in json.loads(text)["metadata"]
+        assert "application/vnd.jupyter.widget-view+json" not in text
+
+    def test_cells_are_short_and_few_go_uncompared(self, path):
+        sources = [_source(c) for c in _cells(path, "code")]
+        assert max(len(s.splitlines()) for s in sources) <= MOST_LINES
+        assert sum("NBVAL_IGNORE_OUTPUT" in s for s in sources) <= MOST_IGNORED
+
+    def test_first_screen_says_what_how_long_and_where(self, path):
+        first = _source(_cells(path, "markdown")[0])
+        assert first.startswith("# ") and "**You will see**" in first
+        assert "minutes" in first and "Colab" in first
+
+    def test_nothing_of_a_machine_is_kept(self, path):
+        text = path.read_text()
+        for mark in ("/home/", "/root/", "/tmp/", "127.0.0.1:", "Traceback"):
+            assert mark not in text
+
+    def test_links_and_pictures_lead_somewhere(self, path):
+        import re
+
+        for cell in _cells(path, "markdown"):
+            for target in re.findall(r"\]\((?!https?:)([^)#]+)", _source(cell)):
+                assert (FOLDER / target).exists(), target
