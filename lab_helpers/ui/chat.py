@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lab_helpers.ui.style import chip, esc
-from lab_helpers.ui.words import DECISIONS, STEPS, TONES, failure, order_name, spoke
+from lab_helpers.ui.words import STEPS, decision, failure, order_name, spoke
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.agent import TurnResult
@@ -152,8 +152,7 @@ def decision_html(chat: Conversation, live: bool = True) -> str:
     result = chat.last
     if result is None:
         return ""
-    tone = TONES.get(result.decision_status, "")
-    label = DECISIONS.get(result.decision_status, result.decision_status)
+    label, tone = decision(result.decision_status, result.evaluation_result)
     why = failure(result.failure_code)
     trace = f'<small class="soa-muted">trace {esc(result.trace_id)}</small>' if live else ""
     return (
@@ -194,12 +193,14 @@ PANEL = """
 .soa-panel .soa-part{font:14px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;
 color:var(--soa-fg)}
 .soa-panel h4{margin:0 0 6px;font-size:13px;font-weight:600;color:var(--soa-muted)}
-.soa-log{height:316px;overflow-y:auto;display:flex;flex-direction:column-reverse;
-justify-content:flex-end;border:1px solid var(--soa-line);border-radius:8px;padding:12px;
+.soa-log{height:290px;overflow-y:auto;display:flex;flex-direction:column-reverse;
+border:1px solid var(--soa-line);border-radius:8px;padding:12px;
 background:var(--soa-bg)}
+.soa-log>div{margin-bottom:auto}
 .soa-log:focus-visible{outline:2px solid var(--soa-info);outline-offset:1px}
 .soa-say{width:fit-content;max-width:86%;margin:0 0 10px;padding:7px 12px;border-radius:10px;
-white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid transparent}
+overflow-wrap:anywhere;border:1px solid transparent}
+.soa-say p{white-space:pre-wrap}
 .soa-say b{display:block;font-size:12px;font-weight:600;color:var(--soa-muted)}
 .soa-agent{background:var(--soa-soft);border-color:var(--soa-line)}
 .soa-me{margin-left:auto;background:color-mix(in srgb,var(--soa-info) 14%,var(--soa-bg));
@@ -207,7 +208,7 @@ border-color:color-mix(in srgb,var(--soa-info) 35%,var(--soa-bg))}
 .soa-panel ol.soa-steps{list-style:none;margin:0;padding:0}
 .soa-panel ol.soa-steps li{display:grid;grid-template-columns:20px 1fr auto;column-gap:6px;
 padding:5px 0;margin:0;border-bottom:1px solid var(--soa-line)}
-.soa-mark{color:var(--hue,var(--soa-muted));font-weight:700;text-align:center}
+.soa-mark{color:color-mix(in srgb,var(--hue,var(--soa-muted)) 70%,var(--soa-fg));font-weight:700;text-align:center}
 .soa-time{color:var(--soa-muted);font-size:12px;font-variant-numeric:tabular-nums;
 white-space:nowrap}
 .soa-steps small{grid-column:2/4}
@@ -217,10 +218,10 @@ background:var(--soa-soft);border-radius:0 8px 8px 0;overflow-wrap:anywhere}
 .soa-status{min-height:21px;color:var(--soa-muted)}
 .soa-status.soa-bad{color:color-mix(in srgb,var(--soa-bad) 60%,var(--soa-fg));font-weight:600}
 .soa-order{display:flex;flex-wrap:wrap;align-items:center;gap:2px 14px;padding:3px 0}
-.soa-order b{flex:0 0 84px}.soa-what{flex:1 1 190px;overflow-wrap:anywhere}
+.soa-order b{flex:0 0 92px;white-space:nowrap}.soa-what{flex:1 1 190px;overflow-wrap:anywhere}
 .soa-facts{display:flex;gap:12px;align-items:center;font-variant-numeric:tabular-nums}
 .soa-facts>span{flex:0 0 84px}.soa-facts>span:nth-child(2){flex-basis:68px;text-align:right}
-.soa-facts>span:nth-child(3){color:var(--soa-muted);white-space:nowrap}
+.soa-facts>span:nth-child(3){flex-basis:96px;color:var(--soa-muted);white-space:nowrap}
 .soa-row{border-bottom:1px solid var(--soa-line)}
 .soa-ask{background:color-mix(in srgb,var(--soa-wait) 10%,var(--soa-bg));
 border:1px solid color-mix(in srgb,var(--soa-wait) 45%,var(--soa-bg));border-radius:8px;

@@ -158,8 +158,7 @@ class RefundPanel:
         except Exception as error:
             self._status(
                 f"The panel could not finish: {type(error).__name__}: {error}."
-                " Whether anything changed is in the stores: look at the orders below, or press"
-                " Reset orders.",
+                " The orders below are what the store holds; try again, or press Reset orders.",
                 bad=True,
             )
         finally:
@@ -268,7 +267,7 @@ class RefundPanel:
         ask = w.Button(
             description=f"Refund {order_name(order_id)}",
             tooltip=f"Say: {_request(order_id)}",
-            layout=w.Layout(width="144px", flex="0 0 auto"),
+            layout=w.Layout(width="164px", flex="0 0 auto"),
         )
         ask.on_click(lambda _: self.say(_request(order_id)))
         row = w.HBox([line, ask], layout=w.Layout(align_items="center", overflow="visible"))
@@ -276,18 +275,18 @@ class RefundPanel:
         return row, line
 
     def _build(self) -> None:
-        wide = {"description_width": "70px"}
+        beside = {"description_width": "initial"}
         self.persona = w.RadioButtons(
             options=[(who.name, key) for key, who in all_personas().items()],
             value=self._chat.persona.key,
             description="Speak as",
-            style=wide,
+            style=beside,
             layout=w.Layout(width="auto"),
         )
         self.box = w.Text(
             description="Message",
             placeholder="Type a message and press Enter",
-            style=wide,
+            style=beside,
             layout=w.Layout(flex="1 1 auto", width="auto", min_width="0"),
         )
         self.send = _button("Send", "Send the message to the refund agent", "84px", "primary")

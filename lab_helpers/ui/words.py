@@ -42,12 +42,22 @@ STEPS = {
     "ResponseAgent": "writes the reply",
 }
 
+# A "no" ends a question: the trail keeps the status of the question, with INFO as its verdict.
+_DECLINED = ("PENDING_CONFIRMATION", "INFO")
+
 _SPOKE = {"gemini": "Gemini", "template": "template", "stand-in": "stand-in for a model"}
 
 
 def spoke(who: str | None) -> str:
     """Who wrote a text, for people: "Gemini", "template", "stand-in for a model", "code"."""
     return _SPOKE.get(who, who) if who else "code"
+
+
+def decision(status: str, verdict: str) -> tuple[str, str]:
+    """A decision in plain words, and its tone."""
+    if (status, verdict) == _DECLINED:
+        return "Declined by the customer", "info"
+    return DECISIONS.get(status, status), TONES.get(status, "")
 
 
 def failure(code: str | None) -> str:
