@@ -1,10 +1,15 @@
 """What stands before the local BigQuery: who may ask, how much, and how it is."""
 
+import asyncio
 import json
+import logging
+import traceback
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("sandbox")
 
 HEALTH_PATH = "/lab/health"
 BODY_LIMIT_BYTES = 32 * 1024 * 1024
@@ -17,12 +22,17 @@ class Guard:
     - A request whose Host or Origin is not this machine is refused (403): a web page open in a
       browser could otherwise reach the sandbox by DNS rebinding or a cross-site form.
     - A body over BODY_LIMIT_BYTES is refused (413) as soon as that is known.
-    - GET /lab/health answers the sandbox's own report.
+    - Requests take turns: bqemulator's handlers, some of them on threads, share one DuckDB
+      connection, and on it the rows of one statement can be taken by another.
+    - A failure inside bqemulator is told as a 400 with its reason: Google's client repeats a 500
+      for ten minutes, and here a second try fails as the first did.
+    - GET /lab/health answers the sandbox's own report, whatever else is going on.
     """
 
     def __init__(self, app: ASGIApp, health: Callable[[], dict[str, object]]) -> None:
         self._app = app
         self._health = health
+        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -36,26 +46,54 @@ class Guard:
         elif scope["path"] == HEALTH_PATH:
             await _answer(send, 200, self._health())
         else:
-            await self._forward(scope, receive, send)
+            body = await _read(receive)
+            if body is None:
+                await _refuse(send, 413, _TOO_LARGE)
+            else:
+                await self._forward(scope, _replay(body, receive), send)
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > BODY_LIMIT_BYTES:
-                await _refuse(send, 413, _TOO_LARGE)
-                return
-        await self._app(scope, _replay(bytes(body), receive), send)
+        failure: list[Message] = []
+
+        async def unless_failed(message: Message) -> None:
+            if failure or message.get("status") == 500:
+                failure.append(message)
+            else:
+                await send(message)
+
+        try:
+            async with self._turn:
+                await self._app(scope, receive, unless_failed)
+        except Exception as error:
+            if not failure:
+                raise
+            # Its own last frames only: the framework around it repeats the rest many times over.
+            trace = "".join(traceback.format_exception(error, limit=-3, chain=False))
+            log.warning("%s %s failed\n%s", scope["method"], scope["path"], trace)
+            reason = str(error)
+        else:
+            reason = b"".join(part.get("body", b"") for part in failure).decode()
+        if failure:
+            await _refuse(send, 400, f"The local BigQuery failed on this request: {reason}")
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body; None when it is over the limit."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > BODY_LIMIT_BYTES:
+            return None
+    return bytes(body)
 
 
 _TOO_LARGE = (
     f"A request to the sandbox may carry {BODY_LIMIT_BYTES // 2**20} MB. Send the rows in parts."
 )
+_REASONS = {400: "invalid", 403: "forbidden", 413: "requestTooLarge"}
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -86,11 +124,10 @@ def _declared_length(headers: dict[bytes, str]) -> int:
 
 
 async def _refuse(send: Send, status: int, message: str) -> None:
-    reason = "forbidden" if status == 403 else "requestTooLarge"
     error = {
         "code": status,
         "message": message,
-        "errors": [{"reason": reason, "message": message, "domain": "global"}],
+        "errors": [{"reason": _REASONS[status], "message": message, "domain": "global"}],
     }
     await _answer(send, status, {"error": error})
 

@@ -11,12 +11,16 @@ from duckdb_extensions import import_extension
 
 from lab_helpers.sandbox.bigquery.guard import Guard
 
-# bqemulator makes its loggers while it is imported, so they are silenced before.
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+# bqemulator makes its loggers while it is imported, so they are silenced before; what fails in it
+# is logged by the guard, in fewer lines.
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 import bqemulator.server as emulator  # noqa: E402
 from bqemulator.api.dependencies import AppContext  # noqa: E402
 from bqemulator.config import LogLevel, PersistenceMode, Settings  # noqa: E402
+
+from lab_helpers.sandbox.bigquery import routes  # noqa: E402
+from lab_helpers.sandbox.bigquery.time_travel import without_time_travel  # noqa: E402
 
 _START_LIMIT_S = 60.0
 _STOP_LIMIT_S = 10.0
@@ -49,7 +53,7 @@ class BigQueryServer:
                 grpc_port=0,
                 persistence_mode=PersistenceMode.PERSISTENT,
                 data_dir=self._data_dir,
-                log_level=LogLevel.ERROR,
+                log_level=LogLevel.CRITICAL,
                 enable_format_extensions=False,
                 metrics_enabled=False,
             )
@@ -80,7 +84,10 @@ class BigQueryServer:
         create_app = emulator.create_app
 
         def create_lab_app(context: AppContext) -> Guard:
-            return Guard(create_app(context), self._health)
+            context = without_time_travel(context)
+            app = create_app(context)
+            routes.install(app, context)
+            return Guard(app, self._health)
 
         emulator.create_app = create_lab_app
         try:
