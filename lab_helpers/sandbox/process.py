@@ -125,11 +125,12 @@ def env(home: Path) -> dict[str, str]:
     Raises SandboxError when it does not run.
     """
     place = _home(home)
-    found = _running(place)
+    now = status(home)
+    found = now.endpoints
     if not found:
         raise SandboxError(
             "There is no sandbox to point at.",
-            status(home).reason,
+            now.reason,
             f"Start it with `{_COMMAND} start --home {place.path}`.",
         )
     return {"SPANNER_EMULATOR_HOST": found.spanner, "BIGQUERY_EMULATOR_HOST": found.bigquery}

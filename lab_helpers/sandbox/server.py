@@ -81,8 +81,8 @@ def _serve(home: SandboxHome, token: str, stopping: threading.Event) -> None:
         pid=os.getpid(),
         token=token,
         version=source_version(),
-        spanner_port=previous.spanner_port if previous else DEFAULT_SPANNER_PORT,
-        bigquery_port=previous.bigquery_port if previous else DEFAULT_BIGQUERY_PORT,
+        spanner_port=(previous and previous.spanner_port) or DEFAULT_SPANNER_PORT,
+        bigquery_port=(previous and previous.bigquery_port) or DEFAULT_BIGQUERY_PORT,
         ready=False,
         started_at=time.time(),
     )
