@@ -255,11 +255,12 @@ _BY_NAME: dict[str, str] = {
     "DOT_PRODUCT": "list_inner_product(:a0, :a1)",
     "IEEE_DIVIDE": "CAST(:a0 AS DOUBLE) / CAST(:a1 AS DOUBLE)",
     "LAX_BOOL": "TRY_CAST(:a0 ->> '$' AS BOOLEAN)",
-    "PENDING_COMMIT_TIMESTAMP": f"${COMMIT_TIME}",
 }
 
 
 def _named(node: exp.Expression) -> exp.Expression | None:
+    if node.name.upper() == "PENDING_COMMIT_TIMESTAMP":
+        return parameter(COMMIT_TIME)
     template = _BY_NAME.get(node.name.upper())
     if template is None:
         return None
