@@ -208,7 +208,8 @@ border-color:color-mix(in srgb,var(--soa-info) 35%,var(--soa-bg))}
 .soa-panel ol.soa-steps{list-style:none;margin:0;padding:0}
 .soa-panel ol.soa-steps li{display:grid;grid-template-columns:20px 1fr auto;column-gap:6px;
 padding:5px 0;margin:0;border-bottom:1px solid var(--soa-line)}
-.soa-mark{color:color-mix(in srgb,var(--hue,var(--soa-muted)) 70%,var(--soa-fg));font-weight:700;text-align:center}
+.soa-mark{color:color-mix(in srgb,var(--hue,var(--soa-muted)) 70%,var(--soa-fg));
+font-weight:700;text-align:center}
 .soa-time{color:var(--soa-muted);font-size:12px;font-variant-numeric:tabular-nums;
 white-space:nowrap}
 .soa-steps small{grid-column:2/4}

@@ -24,8 +24,8 @@ from lab_helpers.stores.personas import persona as find_persona
 from lab_helpers.ui import chat as view
 from lab_helpers.ui.chat import Conversation
 from lab_helpers.ui.progress import widget_view
-from lab_helpers.ui.style import TABLE, esc, page, style
-from lab_helpers.ui.tables import orders_table, table_html
+from lab_helpers.ui.style import esc, page, style
+from lab_helpers.ui.tables import TABLE, orders_table, table_html
 from lab_helpers.ui.words import counted, order_name
 
 if TYPE_CHECKING:

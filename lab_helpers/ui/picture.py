@@ -79,7 +79,7 @@ class Picture:
             style = {"style": "rounded,dashed"} if node.tone == "missing" else {}
             graph.node(
                 names[node.key],
-                label=graphviz.escape(node.label).replace("\n", "\\n"),
+                label=graphviz.escape(node.label),
                 fillcolor=fill,
                 color=line,
                 **style,

@@ -34,19 +34,6 @@ color:color-mix(in srgb,var(--hue) 55%,var(--soa-fg))}
 .soa-muted{color:var(--soa-muted)}
 """
 
-TABLE = """
-.soa table.soa-table{border-collapse:collapse;margin:4px 0;font-size:13px;border:0}
-.soa table.soa-table caption{caption-side:top;text-align:left;font-weight:600;
-color:var(--soa-fg);padding:0 0 4px}
-.soa table.soa-table th,.soa table.soa-table td{text-align:left;vertical-align:top;
-padding:4px 16px 4px 0;border:0;border-bottom:1px solid var(--soa-line);background:none;
-color:var(--soa-fg);max-width:60ch;overflow-wrap:anywhere;white-space:normal}
-.soa table.soa-table th{color:var(--soa-muted);font-weight:600}
-.soa table.soa-table .soa-num{text-align:right;font-variant-numeric:tabular-nums;
-white-space:nowrap}
-.soa table.soa-table tr{background:none}
-"""
-
 
 def page(body: str, *sheets: str) -> str:
     """`body` inside the lab's root element, with the base sheet and those named."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lab_helpers.config import DATA
 from lab_helpers.errors import LabError
 from lab_helpers.stores import schema
-from lab_helpers.ui.style import TABLE, esc, page
+from lab_helpers.ui.style import esc, page
 from lab_helpers.ui.words import order_name
 
 if TYPE_CHECKING:
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
     from lab_helpers.stores.operations import Order
     from lab_helpers.stores.personas import Persona
+
+TABLE = """
+.soa table.soa-table{border-collapse:collapse;margin:4px 0;font-size:13px;border:0}
+.soa table.soa-table caption{caption-side:top;text-align:left;font-weight:600;
+color:var(--soa-fg);padding:0 0 4px}
+.soa table.soa-table th,.soa table.soa-table td{text-align:left;vertical-align:top;
+padding:4px 16px 4px 0;border:0;border-bottom:1px solid var(--soa-line);background:none;
+color:var(--soa-fg);max-width:60ch;overflow-wrap:anywhere;white-space:normal}
+.soa table.soa-table th{color:var(--soa-muted);font-weight:600}
+.soa table.soa-table .soa-num{text-align:right;font-variant-numeric:tabular-nums;
+white-space:nowrap}
+.soa table.soa-table tr{background:none}
+"""
 
 NOTHING = "–"
 _WIDEST = 60
