@@ -166,6 +166,7 @@ def _generated(database: Any, scale: int) -> bool:
 def _lineage_tables(client: bigquery.Client, config: LabConfig) -> bool:
     reference = bigquery.DatasetReference(config.project, config.dataset)
     try:
+        client.get_dataset(reference)
         have = {t.table_id for t in client.list_tables(reference)}
     except NotFound:
         dataset = bigquery.Dataset(reference)
@@ -176,7 +177,7 @@ def _lineage_tables(client: bigquery.Client, config: LabConfig) -> bool:
     if set(LINEAGE_TABLES) <= have:
         return False
     for statement in schema.ddl("lineage", config.dataset):
-        client.query_and_wait(statement)
+        client.query(statement).result()
     return True
 
 
@@ -187,7 +188,7 @@ def _lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
     if any(row[0] == "ActionLineageGraph" for row in found):
         return False
     for statement in schema.ddl("action_lineage_graph", config.dataset):
-        client.query_and_wait(statement)
+        client.query(statement).result()
     return True
 
 

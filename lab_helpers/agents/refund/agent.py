@@ -100,7 +100,7 @@ class RefundAgent:
         catalog: KnowledgeCatalog,
         model: Model | None = None,
     ) -> None:
-        self._operations, self._lineage = operations, lineage
+        self._operations, self._lineage, self.catalog = operations, lineage, catalog
         self._model = model or Model(config)
         self.workflow = workflow.build(
             operations, catalog, self._model, config.refund_limit, config.model

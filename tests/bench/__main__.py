@@ -1,0 +1,194 @@
+"""`python -m tests.bench`: what a turn costs, measured in one run and printed as ratios."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+ROUNDS = 40
+WARM = 5
+
+
+def figures(times: list[float]) -> tuple[float, float]:
+    """(median, 95th percentile) in milliseconds."""
+    ordered = sorted(times)
+    return 1e3 * statistics.median(ordered), 1e3 * ordered[int(0.95 * (len(ordered) - 1))]
+
+
+def timed(work: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    out = []
+    for n in range(rounds + WARM):
+        since = time.perf_counter()
+        work()
+        if n >= WARM:
+            out.append(time.perf_counter() - since)
+    return out
+
+
+async def timed_async(work: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> list[float]:
+    out = []
+    for n in range(rounds + WARM):
+        since = time.perf_counter()
+        await work()
+        if n >= WARM:
+            out.append(time.perf_counter() - since)
+    return out
+
+
+def row(what: str, times: list[float], base: float | None = None) -> float:
+    median, high = figures(times)
+    ratio = f"{median / base:8.2f}" if base else " " * 8
+    print(f"{what:<52}{median:9.1f}{high:9.1f}{ratio}", flush=True)
+    return median
+
+
+async def empty_turn() -> Callable[[], Awaitable[None]]:
+    """A turn of a five-node ADK workflow whose nodes do nothing; a session a turn, as ours."""
+    from google.adk import Agent, Runner, Workflow
+    from google.adk.apps import App
+    from google.adk.sessions import InMemorySessionService
+    from google.adk.workflow import START, FunctionNode
+    from google.genai import types
+
+    def said(callback_context: object) -> types.Content:
+        return types.Content(role="model", parts=[types.Part(text="x")])
+
+    def step(n: int) -> FunctionNode:
+        async def nothing(node_input: object) -> str:
+            return "x"
+
+        return FunctionNode(func=nothing, name=f"step{n}")
+
+    agents = [
+        Agent(name=f"agent{n}", model="gemini-3-flash-preview", before_agent_callback=said)
+        for n in (1, 2)
+    ]
+    edges = [(START, agents[0], step(2), step(3), step(4), agents[1])]
+    service = InMemorySessionService()
+    app = App(name="empty", root_agent=Workflow(name="Empty", edges=edges))
+    runner = Runner(app=app, session_service=service)
+
+    async def turn() -> None:
+        held = await service.create_session(app_name="empty", user_id="1", state={"user_id": 1})
+        message = types.UserContent("x")
+        async for _ in runner.run_async(user_id="1", session_id=held.id, new_message=message):
+            pass
+        await service.delete_session(app_name="empty", user_id="1", session_id=held.id)
+
+    return turn
+
+
+def cold_open(home: str) -> float:
+    """Seconds of a fresh interpreter's import and Lab.open(), the sandbox being up."""
+    code = (
+        "import time; t = time.perf_counter()\n"
+        "from lab_helpers import Lab\nLab.open(quiet=True)\nprint(time.perf_counter() - t)"
+    )
+    env = {**os.environ, "LAB_HOME": home}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+async def measure(home: str) -> None:
+    from lab_helpers.lab import Lab
+    from lab_helpers.provision import install
+
+    lab = Lab.open(env={"LAB_HOME": home}, quiet=True)
+    since = time.perf_counter()
+    lab.provision(progress=None)
+    provisioning = time.perf_counter() - since
+    agent, store = lab.refund, lab.operations
+    contract = {k: v for k, v in agent.catalog.contract().items()}
+
+    print(f"{'':<52}{'median':>9}{'p95':>9}{'ratio':>8}   (ms)")
+    base = row("an empty five-node ADK workflow turn", await timed_async(await empty_turn()))
+
+    async def ask() -> None:
+        await agent.turn("Please refund my order ORD-90124.", "A", session="bench")
+
+    row("our turn: a refund asked for by number", await timed_async(ask), base)
+
+    async def words() -> None:
+        await agent.turn("Please refund the jeans.", "A", session="bench")
+
+    row("our turn: a refund asked for by name", await timed_async(words), base)
+
+    approvals, commits = [], []
+    for _ in range(12):
+        lab.reset_orders()
+        await ask()
+        since = time.perf_counter()
+        done = await agent.turn("Yes.", "A", confirmed=True, session="bench")
+        approvals.append(time.perf_counter() - since)
+        commits += [s.latency_ms / 1e3 for s in done.steps if s.step_order == 4]
+    row("our turn: confirmed, committed, delivered", approvals, base)
+    row("  the commit within it (step 4)", commits)
+    row("the policy query", timed(lambda: store.policy_facts(1001, 90124, contract)))
+    flushes = []
+    for n in range(ROUNDS):
+        rows = _turn_rows(f"TRC-BENCH{n}")
+        since = time.perf_counter()
+        lab.trail.write(rows)
+        flushes.append(time.perf_counter() - since)
+    row("the flush of one turn (four inserts)", flushes)
+
+    times = await timed_async(ask, 215)
+    early, late = statistics.median(times[:10]), statistics.median(times[-20:])
+    print(f"\nturn 200 costs {late / early:.2f} times turn 5 of one conversation")
+    print(f"provisioning the demo: {provisioning:.1f} s")
+    print(f"import and Lab.open() in a fresh interpreter: {cold_open(home):.1f} s")
+    print(f"store: {install.state(store.database, 'scale')} × 2,000 orders")
+    lab.close()
+
+
+def _turn_rows(trace_id: str) -> dict[str, list[dict[str, object]]]:
+    from lab_helpers.agents.trace import Trace, utc_now
+
+    trace = Trace(trace_id)
+    for n in range(5):
+        trace.open(f"step{n}")
+    rows = trace.rows(user_id=1, prompt="x", order_id=None, policy_eval=None, action=None)
+    stamp = utc_now().isoformat()
+    rows["policy_evaluations"] = [
+        {
+            **dict.fromkeys(
+                ("catalog_term_id", "policy_id", "policy_name", "evaluation_result"), "x"
+            ),
+            **dict.fromkeys(("observed_refunds_100d", "max_refunds_100d", "return_window_days"), 1),
+            "eval_id": trace_id,
+            "node_exec_id": trace_id,
+            "trace_id": trace_id,
+            "evaluated_at": stamp,
+        }
+    ]
+    rows["agent_actions"] = [
+        {
+            **dict.fromkeys(("action_type", "decision_status"), "x"),
+            "action_id": trace_id,
+            "eval_id": trace_id,
+            "trace_id": trace_id,
+            "created_at": stamp,
+        }
+    ]
+    return rows
+
+
+def main() -> None:
+    from lab_helpers import sandbox
+
+    with tempfile.TemporaryDirectory(prefix="lab-bench-", ignore_cleanup_errors=True) as home:
+        try:
+            asyncio.run(measure(home))
+        finally:
+            sandbox.stop(Path(home).resolve())
+
+
+if __name__ == "__main__":
+    main()
