@@ -1,4 +1,4 @@
-"""Turns of the refund agent on real stores: every outcome, its trail, and what must never happen."""
+"""Turns of the refund agent on real stores: every outcome, its trail, what must never happen."""
 
 import asyncio
 
@@ -243,10 +243,9 @@ async def test_turns_of_one_session_queue(lab, say):
     order = []
 
     async def one(n):
-        async for item in lab.refund.stream("show my orders", "A", session="queue"):
+        async for _ in lab.refund.stream("show my orders", "A", session="queue"):
             order.append(n)
             await asyncio.sleep(0)
-        return item
 
     await asyncio.gather(*(one(n) for n in range(4)))
     assert order == sorted(order)
