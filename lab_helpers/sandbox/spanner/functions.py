@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -13,6 +14,23 @@ from sqlglot import exp
 
 NOW = "spanner__now"
 COMMIT_TIME = "spanner__commit_time"
+
+# Macros of every database file. DuckDB binds each branch for each type, hence the detours by text.
+TEXT = "googlesql_text"
+JSON = "googlesql_json"
+MACROS = f"""
+CREATE OR REPLACE MACRO {TEXT}(x) AS CASE
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN regexp_replace(CAST(x AS VARCHAR), '\\.0$', '')
+    WHEN typeof(x) LIKE 'DECIMAL%'
+        THEN regexp_replace(regexp_replace(CAST(x AS VARCHAR), '(\\.\\d*?)0+$', '\\1'), '\\.$', '')
+    ELSE CAST(x AS VARCHAR) END;
+CREATE OR REPLACE MACRO {JSON}(x) AS CASE
+    WHEN typeof(x) = 'TIMESTAMP WITH TIME ZONE'
+        THEN to_json(replace(CAST(
+            TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ) AT TIME ZONE 'UTC' AS VARCHAR
+        ), ' ', 'T') || 'Z')
+    ELSE to_json(x) END;
+"""
 
 Rewriter = Callable[[exp.Expression], exp.Expression | None]
 
@@ -30,7 +48,8 @@ _MICROS = {
 def rewrite(tree: exp.Expression) -> exp.Expression:
     """The tree with DuckDB's meaning; changes it in place."""
     for node in reversed(list(tree.find_all(*_BY_TYPE))):
-        new = _BY_TYPE[type(node)](node)
+        rewriter = _BY_TYPE.get(type(node))  # a subclass (SAFE_CAST) has a meaning of its own
+        new = rewriter(node) if rewriter is not None else None
         if new is None:
             continue
         if node is tree:
@@ -118,6 +137,18 @@ def _in_zone(template_with_zone: str) -> Rewriter:
         if node.args.get("format") is not None:
             parts["format"] = node.args["format"]
         return fill(template_with_zone, **parts)
+
+    return rewriter
+
+
+def _week(template: str, otherwise: str | None = None, *arguments: str) -> Rewriter:
+    """Weeks begin on Sunday; DuckDB's on Monday."""
+
+    def rewriter(node: exp.Expression) -> exp.Expression | None:
+        unit = node.text("unit").upper() or node.args["unit"].name.upper()
+        if unit == "WEEK":
+            return fill(template, **{name: node.args[name] for name in ("this", *arguments)})
+        return fill(otherwise, node=node) if otherwise else None
 
     return rewriter
 
@@ -221,6 +252,13 @@ def _checked_division(template: str) -> Rewriter:
     return rewriter
 
 
+def _text_cast(node: exp.Expression) -> exp.Expression | None:
+    """A number without its trailing zeros, as GoogleSQL writes it."""
+    if not node.to.is_type(exp.DataType.Type.TEXT) or node.this.is_string:
+        return None
+    return fill(f"{TEXT}(:this)", this=node.this)
+
+
 def _numeric_type(node: exp.Expression) -> exp.Expression | None:
     is_numeric = node.this in (exp.DataType.Type.DECIMAL, exp.DataType.Type.BIGDECIMAL)
     if is_numeric and not node.expressions:
@@ -231,13 +269,25 @@ def _numeric_type(node: exp.Expression) -> exp.Expression | None:
 # ---------------------------------------------------------------- text, JSON, lists
 
 
+_FORMAT_SPECIFIER = re.compile(r"%(?:%|[-+ #0'*.\d]*[a-zA-Z])")
+
+
 def _format(node: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this="printf", expressions=[node.this.copy(), *node.expressions])
+    """printf, which has no %t and %T: there the argument is turned into text first."""
+    pattern, arguments = node.this.copy(), list(node.expressions)
+    if isinstance(pattern, exp.Literal):
+        specifiers = [s for s in _FORMAT_SPECIFIER.findall(pattern.name) if s != "%%"]
+        for place, specifier in enumerate(specifiers[: len(arguments)]):
+            if specifier[-1] in "tT":
+                arguments[place] = fill(f"{TEXT}(:this)", this=arguments[place])
+        text = re.sub(r"(%[^%a-zA-Z]*)[tT]", r"\1s", pattern.name)
+        pattern = exp.Literal.string(text)
+    return exp.Anonymous(this="printf", expressions=[pattern, *arguments])
 
 
 def _json(node: exp.Expression) -> exp.Expression:
-    template = "to_json(:this)" if node.args.get("to_json") else "CAST(to_json(:this) AS VARCHAR)"
-    return fill(template, this=node.this)
+    value = fill(f"{JSON}(:this)", this=node.this)
+    return value if node.args.get("to_json") else fill("CAST(:this AS VARCHAR)", this=value)
 
 
 def _safe(node: exp.Expression) -> exp.Expression:
@@ -252,7 +302,6 @@ _BY_NAME: dict[str, str] = {
     "ARRAY_REVERSE": "list_reverse(:a0)",
     "ARRAY_TRANSFORM": "list_transform(:a0, :a1)",
     "ARRAY_FILTER": "list_filter(:a0, :a1)",
-    "DOT_PRODUCT": "list_inner_product(:a0, :a1)",
     "IEEE_DIVIDE": "CAST(:a0 AS DOUBLE) / CAST(:a1 AS DOUBLE)",
     "LAX_BOOL": "TRY_CAST(:a0 ->> '$' AS BOOLEAN)",
 }
@@ -271,15 +320,21 @@ def _named(node: exp.Expression) -> exp.Expression | None:
 
 _BY_TYPE: dict[type[exp.Expression], Rewriter] = {
     exp.Anonymous: _named,
+    exp.ArrayFirst: _templated("(:this)[1]", "this"),
+    exp.ArrayLast: _templated("(:this)[-1]", "this"),
     exp.ByteLength: _templated("octet_length(encode(:this))", "this"),
+    exp.Cast: _text_cast,
     exp.CurrentDate: _today,
     exp.CurrentTimestamp: _now,
     exp.DataType: _numeric_type,
     exp.Date: _in_zone("CAST(CAST(:this AS TIMESTAMPTZ) AT TIME ZONE :zone AS DATE)"),
     exp.DateAdd: lambda node: fill("CAST(:sum AS DATE)", sum=node),
     exp.DateSub: lambda node: fill("CAST(:sum AS DATE)", sum=node),
-    exp.DateTrunc: lambda node: fill("CAST(:start AS DATE)", start=node),
+    exp.DateDiff: _week("date_diff('week', :expression + 1, :this + 1)", None, "expression"),
+    exp.DateFromUnixDate: lambda node: fill("CAST(:start AS DATE)", start=node),
+    exp.DateTrunc: _week("CAST(date_trunc('week', :this + 1) AS DATE) - 1", "CAST(:node AS DATE)"),
     exp.Div: _checked_division(":this / :by"),
+    exp.DotProduct: _templated("list_inner_product(:this, :expression)", "this", "expression"),
     exp.Extract: _extract,
     exp.Float64: _templated("CAST(:this AS DOUBLE)", "this"),
     exp.Format: _format,
@@ -297,6 +352,7 @@ _BY_TYPE: dict[type[exp.Expression], Rewriter] = {
     exp.TimestampAdd: _timestamp_shift("+"),
     exp.TimestampDiff: _timestamp_diff,
     exp.TimestampSub: _timestamp_shift("-"),
+    exp.TimestampTrunc: _week("date_trunc('week', :this + INTERVAL 1 DAY) - INTERVAL 1 DAY"),
     exp.TimeToStr: _format_time,
     exp.UnixToTime: _epoch_to_timestamp,
     exp.Uuid: lambda node: fill("CAST(uuid() AS VARCHAR)"),

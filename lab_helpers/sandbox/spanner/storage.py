@@ -9,6 +9,8 @@ from pathlib import Path
 
 import duckdb
 
+from lab_helpers.sandbox.spanner import functions
+
 # Spanner evaluates SQL in this zone unless told otherwise.
 TIME_ZONE = "America/Los_Angeles"
 # Idle connections kept for the next reader; more are opened under load and closed after it.
@@ -32,6 +34,7 @@ class Storage:
         self._root = duckdb.connect(str(path), config={"threads": 1, "memory_limit": "2GB"})
         self._root.execute(f"SET GLOBAL TimeZone = '{TIME_ZONE}'")
         self._root.execute(_PRIVATE_TABLES)
+        self._root.execute(functions.MACROS)
         # SQL arrives over a socket: no files, no extensions, no way to switch this off again.
         self._root.execute("SET GLOBAL autoinstall_known_extensions = false")
         self._root.execute("SET GLOBAL autoload_known_extensions = false")

@@ -190,7 +190,7 @@ def _resolve_tables(tree: exp.Expression, text: _Text, schema: Schema) -> None:
         if not qualifier and name.upper().startswith("INFORMATION_SCHEMA."):
             qualifier, _, name = name.partition(".")
         if isinstance(table.this, exp.Func):
-            raise invalid(f"Table-valued function not found: {table.this.sql_name()}")
+            raise invalid(f"Table-valued function not found: {table.name or table.this.name}")
         if not qualifier and name.lower() in plain:
             continue
         if qualifier.upper() == "INFORMATION_SCHEMA":
