@@ -12,10 +12,9 @@ import html
 _BASE = """
 .soa{
 --soa-fg:var(--jp-ui-font-color1,var(--colab-primary-text-color,var(--vscode-foreground,#1f2328)));
---soa-muted:var(--jp-ui-font-color2,
-var(--colab-secondary-text-color,var(--vscode-descriptionForeground,#57606a)));
 --soa-bg:var(--jp-layout-color1,
 var(--colab-primary-surface-color,var(--vscode-editor-background,#fff)));
+--soa-muted:color-mix(in srgb,var(--soa-fg) 72%,var(--soa-bg));
 --soa-line:color-mix(in srgb,var(--soa-fg) 18%,var(--soa-bg));
 --soa-soft:color-mix(in srgb,var(--soa-fg) 5%,var(--soa-bg));
 --soa-info:#2166c9;--soa-good:#1a7f37;--soa-bad:#c2352b;--soa-wait:#a86500;

@@ -1,0 +1,103 @@
+"""A real JupyterLab or Notebook 7 server of its own, and the notebook that the tests open in it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = "refund.ipynb"
+_START_S = 60
+
+CELLS = (
+    "from lab_helpers import Lab\n\nlab = Lab.open(quiet=True)",
+    "panel = lab.panel()\npanel",
+    "%load_ext bigquery_magics",
+    "%%bigquery --graph\n"
+    "GRAPH `soa_action_lineage.ActionLineageGraph`\n"
+    "MATCH p = (:AgentSession)-[:RAN_STEP]->(:WorkflowNode)-[:EVALUATED]->(:PolicyEvaluation)\n"
+    "        -[:DECIDED]->(:AgentAction)\n"
+    "RETURN TO_JSON(p) AS path",
+)
+PANEL_CELL, GRAPH_CELL = 1, 3
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """How one front end is started and where it opens a notebook."""
+
+    name: str
+    module: str
+    path: str
+
+
+FRONT_ENDS = (
+    FrontEnd("JupyterLab", "jupyterlab", f"/lab/tree/{NOTEBOOK}?reset"),
+    FrontEnd("Notebook 7", "notebook", f"/notebooks/{NOTEBOOK}"),
+)
+
+
+@contextlib.contextmanager
+def serving(front: FrontEnd, place: Path, lab_home: Path) -> Iterator[str]:
+    """Start `front` on a free port with settings of its own; yields its address."""
+    work, settings = place / "work", place / "settings"
+    for folder in (work, settings):
+        folder.mkdir(parents=True)
+    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), work / NOTEBOOK)
+    # A first start asks whether to fetch news; the question would lie over the page.
+    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+    (settings / "overrides.json").write_text(json.dumps(quiet))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", front.module, "--no-browser", "--allow-root", "--ip=127.0.0.1"),
+        *(f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="),
+        *("--ServerApp.password=", f"--ServerApp.root_dir={work}"),
+        *(f"--{app}.app_settings_dir={settings}" for app in ("LabApp", "JupyterNotebookApp")),
+        *("--LabApp.news_url=None", "--expose-app-in-browser"),
+    ]
+    own = {name: str(place / name) for name in _FOLDERS}
+    env = {**os.environ, **own, "PYTHONPATH": str(ROOT), "LAB_HOME": str(lab_home)}
+    with (place / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=work, env=env, stdout=log, stderr=log)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait(address, process, place / "log")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+_FOLDERS = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+)
+
+
+def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + _START_S
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"the Jupyter server ended at once:\n{log.read_text()[-2000:]}")
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{address}/api/status", timeout=1).close()
+            return
+        time.sleep(0.2)
+    raise RuntimeError(f"no answer from {address} in {_START_S} s:\n{log.read_text()[-2000:]}")
