@@ -1,0 +1,37 @@
+"""The GQL front end: property graph DDL and graph queries to DuckDB SQL.
+
+It understands GoogleSQL's graph dialect (Spanner Graph, BigQuery Graph) on top of sqlglot's
+parser, and reaches the engine only through the `Tables` protocol.
+
+    create = parse_graph_ddl("CREATE PROPERTY GRAPH g NODE TABLES (users)")
+    graph = build_graph(create, tables)
+    lowered = lower("GRAPH g MATCH (u:users) RETURN u.email", {"g": graph}, tables)
+    rows = connection.execute(lowered.tree.sql("duckdb")).fetchall()
+
+Modules, from the text down: `errors` and `syntax` (what went wrong, what was written) ·
+`pattern_parser`, `parser`, `ddl` (grammar) · `schema`, `metadata`, `typenames` (graphs) ·
+`sqlnodes`, `labels`, `elements`, `scope`, `working` (values and names) · `calls`, `functions`,
+`aggregates`, `json_shape`, `expressions` (scalars) · `alternatives`, `candidates`, `branches`,
+`walks`, `patterns`, `matching` (MATCH) · `projection`, `setops`, `statements`, `outer` (queries) ·
+`needs`, `lower` (entry and cache).
+"""
+
+from .ddl import CreateGraph, DropGraph, is_graph_ddl, parse_graph_ddl
+from .errors import GqlError, Unsupported
+from .lower import Lowered, lower, mentions_graph
+from .schema import PropertyGraph, Tables, build_graph
+
+__all__ = [
+    "CreateGraph",
+    "DropGraph",
+    "GqlError",
+    "Lowered",
+    "PropertyGraph",
+    "Tables",
+    "Unsupported",
+    "build_graph",
+    "is_graph_ddl",
+    "lower",
+    "mentions_graph",
+    "parse_graph_ddl",
+]

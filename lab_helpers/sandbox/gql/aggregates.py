@@ -1,0 +1,442 @@
+"""Aggregate functions: vertical over rows, horizontal over an array, and over windows.
+
+GQL aggregates an array in place when the argument names an array variable: `SUM(e.amount)` over
+a group variable `e` is one value per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from . import syntax as s
+from .calls import arguments_of, is_aggregate, name_of
+from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
+from .errors import error_at, unsupported
+from .scope import Scope
+from .sqlnodes import (
+    call,
+    case,
+    cast,
+    column,
+    equal,
+    lambda_,
+    not_null,
+    null,
+    number,
+    select,
+    struct,
+    subquery,
+    text,
+)
+from .sqlnodes import field as member
+from .typenames import is_list, item_of
+
+if TYPE_CHECKING:
+    from .expressions import Translator
+
+_DUCKDB = {
+    "ARRAY_AGG": "list",
+    "COUNTIF": "count_if",
+    "LOGICAL_AND": "bool_and",
+    "LOGICAL_OR": "bool_or",
+    "APPROX_COUNT_DISTINCT": "approx_count_distinct",
+    "VARIANCE": "var_samp",
+    "STDDEV": "stddev_samp",
+    "ANY_VALUE": "any_value",
+}
+_TYPES = {
+    "COUNT": "BIGINT",
+    "COUNTIF": "BIGINT",
+    "APPROX_COUNT_DISTINCT": "BIGINT",
+    "AVG": "DOUBLE",
+    "STRING_AGG": "VARCHAR",
+    "LOGICAL_AND": "BOOLEAN",
+    "LOGICAL_OR": "BOOLEAN",
+}
+_SAME_TYPE = ("SUM", "MIN", "MAX", "ANY_VALUE")
+_COUNTS = ("COUNT", "COUNTIF")
+_FIRST_OF_WINDOW = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LAG", "LEAD", "ANY_VALUE")
+
+
+@dataclass
+class Aggregate:
+    """One aggregate call, its modifiers taken apart."""
+
+    node: exp.Expression
+    name: str
+    arguments: list[exp.Expression]
+    distinct: bool = False
+    ignore_nulls: bool = False
+    having: exp.HavingMax | None = None
+    order: list[exp.Ordered] = field(default_factory=list)
+    limit: exp.Expression | None = None
+
+    @property
+    def plain(self) -> bool:
+        return not (self.distinct or self.ignore_nulls or self.having or self.order or self.limit)
+
+    def operands(self) -> list[exp.Expression]:
+        having = [self.having.expression] if self.having else []
+        return [*self.arguments, *having, *(o.this for o in self.order)]
+
+
+def taken_apart(node: exp.Expression) -> Aggregate:
+    ignore = isinstance(node, exp.IgnoreNulls)
+    inner = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
+    found = Aggregate(node, name_of(inner), [], ignore_nulls=ignore)
+    rest = arguments_of(inner)
+    if isinstance(inner, exp.GroupConcat):
+        separator = inner.args.get("separator")
+        rest = [inner.this, *([separator] if separator is not None else [])]
+    found.arguments = [_unwrapped(argument, found) for argument in rest]
+    return found
+
+
+def _unwrapped(node: exp.Expression, found: Aggregate) -> exp.Expression:
+    """Peels LIMIT, ORDER BY, HAVING, IGNORE NULLS and DISTINCT off an argument."""
+    while True:
+        if isinstance(node, exp.Limit):
+            found.limit = node.expression
+        elif isinstance(node, exp.Order):
+            found.order = list(node.expressions)
+        elif isinstance(node, exp.HavingMax):
+            found.having = node
+        elif isinstance(node, exp.IgnoreNulls):
+            found.ignore_nulls = True
+        elif isinstance(node, exp.Distinct):
+            found.distinct = True
+            if len(node.expressions) != 1:
+                return node
+            node = node.expressions[0]
+            continue
+        elif not isinstance(node, exp.RespectNulls):
+            return node
+        node = node.this
+
+
+def _is_call(node: exp.Expression) -> bool:
+    inner = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
+    return isinstance(inner, exp.Expression) and is_aggregate(inner)
+
+
+# ------------------------------------------------------------------------- which kind is it?
+
+
+def array_variable(
+    node: exp.Expression, scope: Scope, guess: bool = False
+) -> tuple[str, Value] | None:
+    """The array variable that an aggregate ranges over, if its arguments name one.
+
+    `guess`: in LET and FILTER every aggregate is horizontal, so a variable of unknown type is one.
+    """
+    for column_ in _outer_columns(taken_apart(node).operands()):
+        if isinstance(column_.this, exp.Star):
+            continue
+        found = scope.find(column_.parts[0].name)
+        if isinstance(found, ElementList):
+            return column_.parts[0].name, found
+        if isinstance(found, Scalar) and len(column_.parts) == 1:
+            if is_list(found.type) or (guess and found.type is None):
+                return column_.name, found
+    return None
+
+
+def _outer_columns(nodes: list[exp.Expression]) -> Iterator[exp.Column]:
+    """Columns, but not those of nested queries and aggregates, nor those that are subscripted."""
+    for node in nodes:
+        if isinstance(node, exp.Column):
+            yield node
+        elif isinstance(node, exp.Query | s.GraphSubquery | exp.Lambda) or _is_call(node):
+            continue
+        elif isinstance(node, exp.Bracket):
+            yield from _outer_columns(list(node.expressions))
+        else:
+            yield from _outer_columns(list(node.iter_expressions()))
+
+
+def has_vertical(node: exp.Expression, scope: Scope) -> bool:
+    """Does an expression aggregate over rows?"""
+    if isinstance(node, exp.Query | s.GraphSubquery):
+        return False
+    if isinstance(node, exp.Window):
+        inner = [x for x in node.iter_expressions() if x is not node.this]
+        inner += list(node.this.iter_expressions())
+        return any(has_vertical(x, scope) for x in inner)
+    if _is_call(node):
+        if array_variable(node, scope) is None:
+            return True
+        return False
+    return any(has_vertical(x, scope) for x in node.iter_expressions())
+
+
+# ------------------------------------------------------------------------------ translation
+
+
+def translate(t: Translator, node: exp.Expression, scope: Scope) -> Value:
+    aggregate = taken_apart(node)
+    variable = array_variable(node, scope, t.lowering.horizontal_only)
+    if variable is not None:
+        return _horizontal(t, aggregate, scope, *variable)
+    if t.lowering.horizontal_only:
+        raise error_at(
+            node, f"Aggregate function {aggregate.name} needs an array variable in LET and FILTER"
+        )
+    return _vertical(t, aggregate, scope)
+
+
+def translate_window(t: Translator, node: exp.Window, scope: Scope) -> Value:
+    """`f(...) OVER (...)`; a graph element orders and partitions by its identity."""
+    inner = node.this
+    arguments = {
+        key: value.copy() if isinstance(value, exp.Expression) else value
+        for key, value in node.args.items()
+    }
+    keys = [t.value(k, scope) for k in node.args.get("partition_by") or []]
+    arguments["partition_by"] = [_grouping_key(k) for k in keys]
+    if node.args.get("order"):
+        arguments["order"] = t.scalar(node.args["order"], scope)
+    if name_of(inner) == "IS_FIRST":
+        arguments["this"] = exp.RowNumber()
+        limit = t.scalar(arguments_of(inner)[0], scope)
+        return Scalar(
+            exp.Paren(this=exp.LTE(this=exp.Window(**arguments), expression=limit)), "BOOLEAN"
+        )
+    value: Value
+    if _is_call(inner):
+        value = _vertical(t, taken_apart(inner), scope, windowed=True)
+    else:
+        value = t.rebuilt(inner, scope)
+        carried = [t.value(a, scope) for a in arguments_of(inner)[:1]]
+        if name_of(inner) in _FIRST_OF_WINDOW and carried and isinstance(carried[0], Element):
+            value = StructElement(
+                carried[0].graph,
+                carried[0].kind,
+                carried[0].graph.tables(carried[0].kind),
+                carried[0].declared,
+                value.expression,
+            )
+        elif name_of(inner) in ("ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE"):
+            value = Scalar(value.expression, "BIGINT")
+    arguments["this"] = expression_of(value)
+    over = exp.Window(**arguments)
+    if isinstance(value, StructElement):
+        return StructElement(value.graph, value.kind, value.tables, value.declared, over)
+    if isinstance(value, ElementList):
+        return ElementList(value.graph, value.kind, value.declared, over)
+    if name_of(inner) == "SUM" and value.type == "BIGINT":
+        return Scalar(cast(over, "BIGINT"), "BIGINT")
+    return Scalar(over, value.type)
+
+
+def _grouping_key(value: Value) -> exp.Expression:
+    if isinstance(value, Element):
+        return value.identity()
+    return expression_of(value)
+
+
+def _vertical(
+    t: Translator,
+    a: Aggregate,
+    scope: Scope,
+    windowed: bool = False,
+    position: exp.Expression | None = None,
+) -> Value:
+    """The DuckDB call for an aggregate. `position` orders what is gathered from an array."""
+    if a.arguments and isinstance(a.arguments[0], exp.Star):
+        return Scalar(call("count", exp.Star()), "BIGINT")
+    values = [t.value(x, scope) for x in a.arguments]
+    first = values[0] if values else Scalar(null())
+    operand = _operand(a, first)
+    rest = [expression_of(v) for v in values[1:]]
+    kind = first.type if isinstance(first, Scalar) else None
+    if a.having is not None:
+        return _with_extreme(t, a, operand, rest, kind, scope)
+    order = [_ordered(t, o, scope) for o in a.order]
+    if a.name == "STRING_AGG":
+        rest = rest or [text(",")]
+    if a.name in ("ARRAY_AGG", "STRING_AGG") and not order and not windowed:
+        # the services promise no order here; a stable one keeps answers repeatable
+        by = operand if a.distinct else position
+        order = [exp.Ordered(this=by.copy(), nulls_first=True)] if by is not None else []
+    arguments = [operand, *rest]
+    if a.distinct:
+        arguments[0] = exp.Distinct(expressions=[arguments[0]])
+    if order:
+        arguments[-1] = exp.Order(this=arguments[-1], expressions=order)
+    built: exp.Expression = call(_DUCKDB.get(a.name, a.name.lower()), *arguments)
+    if a.ignore_nulls:
+        built = exp.Filter(this=built, expression=exp.Where(this=not_null(operand.copy())))
+    if a.name == "ARRAY_CONCAT_AGG":
+        flat = call("list", *arguments)
+        return Scalar(call("flatten", flat), kind)
+    if a.limit is not None:
+        built = _limited(t, a, built, operand, order, rest, scope)
+    return _typed(a, built, first, kind, windowed)
+
+
+def _operand(a: Aggregate, value: Value) -> exp.Expression:
+    """Counting needs an element's identity, or only whether it is there; the rest its struct."""
+    if isinstance(value, Element) and a.name in ("COUNT", "APPROX_COUNT_DISTINCT"):
+        keys = value.keys()
+        if a.distinct or a.name == "APPROX_COUNT_DISTINCT":
+            return keys[0] if keys and len(keys) == 1 else _null_safe_identity(value)
+        return value.marker()
+    if isinstance(value, Path) and a.name == "COUNT":
+        return value.expression.copy()
+    return expression_of(value)
+
+
+def _null_safe_identity(element: Element) -> exp.Expression:
+    if element.certain or element.keys() is None:
+        return element.identity()
+    return case([(not_null(element.marker()), element.identity())])
+
+
+def _ordered(t: Translator, ordered: exp.Ordered, scope: Scope) -> exp.Ordered:
+    found = ordered.copy()
+    found.set("this", _grouping_key(t.value(ordered.this, scope)))
+    return found
+
+
+def _limited(t, a, built, operand, order, rest, scope) -> exp.Expression:
+    limit = t.scalar(a.limit, scope)
+    if a.name == "ARRAY_AGG":
+        return call("list_slice", built, number(1), limit)
+    if a.name != "STRING_AGG":
+        raise unsupported(a.node, f"LIMIT in {a.name}")
+    items: exp.Expression = exp.Distinct(expressions=[operand]) if a.distinct else operand
+    if order:
+        items = exp.Order(this=items, expressions=order)
+    kept = exp.Filter(this=call("list", items), expression=exp.Where(this=not_null(operand.copy())))
+    return call("array_to_string", call("list_slice", kept, number(1), limit), *rest)
+
+
+def _with_extreme(t, a, operand, rest, kind, scope) -> Value:
+    """`f(x HAVING MAX y)`: f over the rows where y is the greatest.
+
+    The rows are listed as structs, filtered, and aggregated as a list.
+    """
+    by = t.scalar(a.having.expression, scope)
+    extreme = call("max" if a.having.args.get("max") else "min", by.copy())
+    rows = call("list", struct([("v", operand), ("by", by)]))
+    at_extreme = exp.NullSafeEQ(this=member(column("r"), "by"), expression=extreme)
+    kept = call("list_filter", rows, lambda_("r", at_extreme))
+    items = call("list_transform", kept, lambda_("r", member(column("r"), "v")))
+    if a.distinct or a.order or a.limit:
+        raise unsupported(a.node, f"{a.name} with HAVING MAX or MIN beside another modifier")
+    if a.name == "ANY_VALUE":
+        return Scalar(call("list_extract", items, number(1)), kind)
+    if a.ignore_nulls:
+        items = call("list_filter", items, lambda_("v", not_null(column("v"))))
+    return _list_aggregate(a.name, items, rest, kind)
+
+
+def _typed(a: Aggregate, built: exp.Expression, first: Value, kind: str | None, windowed: bool):
+    if a.name == "ARRAY_AGG" and isinstance(first, Element):
+        return ElementList(first.graph, first.kind, first.declared, built)
+    if a.name == "ANY_VALUE" and isinstance(first, Element):
+        tables = first.graph.tables(first.kind)
+        return StructElement(first.graph, first.kind, tables, first.declared, built)
+    if a.name == "ANY_VALUE" and isinstance(first, Path):
+        return Path(first.graph, built)
+    if isinstance(first, Element | Path) and a.name not in (*_COUNTS, "APPROX_COUNT_DISTINCT"):
+        raise error_at(a.node, f"{a.name} does not take a graph element or path")
+    if a.name == "SUM" and kind == "BIGINT" and not windowed:
+        # DuckDB widens the sum; the cast brings back INT64 and its overflow error
+        return Scalar(cast(built, "BIGINT"), "BIGINT")
+    if a.name == "ARRAY_AGG":
+        return Scalar(built, f"{kind}[]" if kind else None)
+    return Scalar(built, kind if a.name in _SAME_TYPE else _TYPES.get(a.name))
+
+
+# ------------------------------------------------------------------------ horizontal
+
+
+def _horizontal(t: Translator, a: Aggregate, scope: Scope, name: str, array: Value) -> Value:
+    source = array.expression.copy()
+    simple = a.plain and not any(_needs_rows(x) for x in a.arguments)
+    if simple and a.name in ("SUM", "AVG", "MIN", "MAX", *_COUNTS, "STRING_AGG", "ARRAY_AGG"):
+        variable = t.lowering.fresh("i")
+        inner = _bound(scope, name, array, column(variable))
+        body = t.value(a.arguments[0], inner)
+        kind = body.type if isinstance(body, Scalar) else None
+        item = _operand(a, body)
+        items = (
+            source
+            if isinstance(item, exp.Column) and item.name == variable
+            else call("list_transform", source, lambda_(variable, item))
+        )
+        rest = [t.scalar(x, scope) for x in a.arguments[1:]]
+        found = _list_aggregate(a.name, items, rest, kind)
+        if a.name == "ARRAY_AGG" and isinstance(body, Element):
+            return ElementList(body.graph, body.kind, body.declared, found.expression)
+        return found
+    relation = t.lowering.fresh("u")
+    inner = _bound(scope, name, array, column("item", relation))
+    rows = select(
+        [
+            ("item", call("unnest", source)),
+            ("at", call("generate_subscripts", source.copy(), number(1))),
+        ]
+    )
+    value = _vertical(t, a, inner, position=column("at", relation))
+    query = exp.Select(expressions=[expression_of(value)]).from_(
+        subquery(rows, relation), copy=False
+    )
+    result = exp.Paren(this=exp.Subquery(this=query))
+    if isinstance(value, ElementList):
+        return ElementList(value.graph, value.kind, value.declared, result)
+    if isinstance(value, StructElement):
+        return StructElement(value.graph, value.kind, value.tables, value.declared, result)
+    if a.name in _COUNTS:
+        return Scalar(call("coalesce", result, number(0)), "BIGINT")
+    return Scalar(result, value.type)
+
+
+def _needs_rows(node: exp.Expression) -> bool:
+    """A lambda cannot hold a query or another aggregate."""
+    return any(
+        isinstance(n, exp.Query | s.GraphSubquery | exp.Window) or is_aggregate(n)
+        for n in node.walk()
+    )
+
+
+def _bound(scope: Scope, name: str, array: Value, item: exp.Expression) -> Scope:
+    inner = scope.child()
+    if isinstance(array, ElementList):
+        inner.set(name, array.item(item))
+    else:
+        inner.set(name, Scalar(item, item_of(array.type)))
+    return inner
+
+
+def _list_aggregate(
+    name: str, items: exp.Expression, rest: list[exp.Expression], kind: str | None
+) -> Scalar:
+    """An aggregate over a list expression; NULL over an empty list, except for counts."""
+    if name == "ARRAY_AGG":
+        empty = equal(call("len", items.copy()), number(0))
+        return Scalar(case([(empty, null())], items), f"{kind}[]" if kind else None)
+    if name == "COUNTIF":
+        true = call("list_filter", items, lambda_("b", column("b")))
+        return Scalar(call("coalesce", call("len", true), number(0)), "BIGINT")
+    if name == "STRING_AGG":
+        kept = call("list_filter", items, lambda_("v", not_null(column("v"))))
+        separator = rest[0] if rest else text(",")
+        joined = call("array_to_string", kept, separator)
+        empty = equal(call("len", kept.copy()), number(0))
+        return Scalar(case([(empty, null())], joined), "VARCHAR")
+    found = call("list_aggregate", items, text(_DUCKDB.get(name, name.lower())))
+    if name == "COUNT":
+        return Scalar(call("coalesce", found, number(0)), "BIGINT")
+    if name == "SUM" and kind in ("BIGINT", None):
+        integral = kind == "BIGINT"
+        return Scalar(cast(found, "BIGINT") if integral else found, kind)
+    return Scalar(found, kind if name in _SAME_TYPE else _TYPES.get(name))
+
+
+__all__ = ["Aggregate", "array_variable", "has_vertical", "translate", "translate_window"]

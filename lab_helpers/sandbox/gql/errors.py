@@ -1,0 +1,87 @@
+"""The errors of the GQL front end: what happened, where in the text, and the nearest valid name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+
+class GqlError(Exception):
+    """A GQL text or a property graph definition that the service would refuse.
+
+    `line` and `column` are 1-based positions in the text, or None where there is no text to point at.
+    """
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None):
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.message
+        return f"{self.message} [at {self.line}:{self.column}]"
+
+
+class Unsupported(GqlError):
+    """A valid construct that this front end does not run; the message names it."""
+
+
+Position = tuple[int, int]
+
+
+def position_in(text: str, offset: int) -> Position:
+    """The 1-based line and column of a character offset."""
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def position_of(node: object) -> Position | None:
+    """The position of the first token under a syntax tree node, when the parser recorded one.
+
+    sqlglot records the column of a token's last character and its offsets; the start follows.
+    """
+    if not isinstance(node, exp.Expression):
+        return getattr(node, "position", None)
+    places = [n.meta for n in node.walk() if "line" in n.meta]
+    if not places:
+        return None
+    first = min(places, key=lambda meta: meta["start"])
+    return first["line"], max(first["col"] - (first["end"] - first["start"]), 1)
+
+
+def error_at(node: object, message: str, kind: type[GqlError] = GqlError) -> GqlError:
+    """An error of `kind` that points at a node (or at nothing when the node has no position)."""
+    place = position_of(node)
+    return kind(message, *place) if place else kind(message)
+
+
+def unsupported(node: object, construct: str) -> Unsupported:
+    """The refusal of a construct by name."""
+    message = f"{construct} is not supported by the local graph engine; run it on the cloud service"
+    error = error_at(node, message, Unsupported)
+    assert isinstance(error, Unsupported)
+    return error
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """'; did you mean X?' for the nearest known name, or ''."""
+    by_fold = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.lower(), by_fold, n=1, cutoff=0.6)
+    return f"; did you mean '{by_fold[close[0]]}'?" if close else ""
+
+
+def from_parse_error(error: ParseError, text: str) -> GqlError:
+    """The same complaint as sqlglot's, in the shape of the service's."""
+    details = error.errors[0] if error.errors else {}
+    line, end = details.get("line"), details.get("col")
+    word = details.get("highlight") or ""
+    reason = (details.get("description") or str(error)).rstrip(".")
+    if line is None:
+        return GqlError(f"Syntax error: {reason}")
+    shown = f" near '{word}'" if word and word not in reason else ""
+    return GqlError(f"Syntax error: {reason}{shown}", line, max(end - len(word) + 1, 1))
