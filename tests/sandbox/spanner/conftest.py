@@ -25,7 +25,8 @@ _SERVE = """
 import sys, threading
 from pathlib import Path
 from lab_helpers.sandbox.spanner import SpannerServer
-print(SpannerServer(Path(sys.argv[1])).start(int(sys.argv[2])), flush=True)
+server = SpannerServer(Path(sys.argv[1]))
+print(server.start(int(sys.argv[2])), flush=True)
 threading.Event().wait()
 """
 
