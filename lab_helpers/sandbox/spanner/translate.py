@@ -269,6 +269,7 @@ def _dml(text: _Text, schema: Schema, types: ParameterTypes) -> Prepared:
     if table is None:
         name = target.name if target is not None else "?"
         raise invalid(f"Table not found: {name}{_where(target, text) if target else ''}")
+    _keep_default_keyword(tree)
     written = _WRITTEN[kind](tree, table)
     tree = _rewrite(tree, text, schema)
     parameters = _bind_types(tree, types)
@@ -284,6 +285,14 @@ def _dml(text: _Text, schema: Schema, types: ParameterTypes) -> Prepared:
         sql, kind, parameters | more, names, table, written, hidden,
         returns_rows=text.returning is not None,
     )  # fmt: skip
+
+
+def _keep_default_keyword(tree: exp.Expression) -> None:
+    """DEFAULT as a value is parsed as a column of that name."""
+    for column in list(tree.find_all(exp.Column)):
+        name = column.this
+        if not column.table and not name.args.get("quoted") and name.name.upper() == "DEFAULT":
+            column.replace(exp.Var(this="DEFAULT"))
 
 
 def _inserted(tree: exp.Expression, table: Table) -> tuple[str, ...]:
