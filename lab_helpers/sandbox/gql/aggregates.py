@@ -139,9 +139,9 @@ def array_variable(
         found = scope.find(column_.parts[0].name)
         if isinstance(found, ElementList):
             return column_.parts[0].name, found
-        if isinstance(found, Scalar) and len(column_.parts) == 1:
-            if is_list(found.type) or (guess and found.type is None):
-                return column_.name, found
+        whole = isinstance(found, Scalar) and len(column_.parts) == 1
+        if whole and (is_list(found.type) or (guess and found.type is None)):
+            return column_.name, found
     return None
 
 
@@ -167,9 +167,7 @@ def has_vertical(node: exp.Expression, scope: Scope) -> bool:
         inner += list(node.this.iter_expressions())
         return any(has_vertical(x, scope) for x in inner)
     if _is_call(node):
-        if array_variable(node, scope) is None:
-            return True
-        return False
+        return array_variable(node, scope) is None
     return any(has_vertical(x, scope) for x in node.iter_expressions())
 
 
@@ -322,16 +320,20 @@ def _with_extreme(t, a, operand, rest, kind, scope) -> Value:
     """
     by = t.scalar(a.having.expression, scope)
     extreme = call("max" if a.having.args.get("max") else "min", by.copy())
-    rows = call("list", struct([("v", operand), ("by", by)]))
+    rows: exp.Expression = struct([("v", operand), ("by", by)])
+    if a.order:
+        rows = exp.Order(this=rows, expressions=[_ordered(t, o, scope) for o in a.order])
     at_extreme = exp.NullSafeEQ(this=member(column("r"), "by"), expression=extreme)
-    kept = call("list_filter", rows, lambda_("r", at_extreme))
+    kept = call("list_filter", call("list", rows), lambda_("r", at_extreme))
     items = call("list_transform", kept, lambda_("r", member(column("r"), "v")))
-    if a.distinct or a.order or a.limit:
-        raise unsupported(a.node, f"{a.name} with HAVING MAX or MIN beside another modifier")
+    if a.distinct:
+        items = call("list_sort", call("list_distinct", items))
     if a.name == "ANY_VALUE":
         return Scalar(call("list_extract", items, number(1)), kind)
     if a.ignore_nulls:
         items = call("list_filter", items, lambda_("v", not_null(column("v"))))
+    if a.limit is not None:
+        items = call("list_slice", items, number(1), t.scalar(a.limit, scope))
     return _list_aggregate(a.name, items, rest, kind)
 
 
@@ -375,6 +377,12 @@ def _horizontal(t: Translator, a: Aggregate, scope: Scope, name: str, array: Val
         if a.name == "ARRAY_AGG" and isinstance(body, Element):
             return ElementList(body.graph, body.kind, body.declared, found.expression)
         return found
+    return _over_rows(t, a, scope, name, array)
+
+
+def _over_rows(t: Translator, a: Aggregate, scope: Scope, name: str, array: Value) -> Value:
+    """The array as a relation, aggregated by a subquery."""
+    source = array.expression.copy()
     relation = t.lowering.fresh("u")
     inner = _bound(scope, name, array, column("item", relation))
     rows = select(
@@ -383,10 +391,12 @@ def _horizontal(t: Translator, a: Aggregate, scope: Scope, name: str, array: Val
             ("at", call("generate_subscripts", source.copy(), number(1))),
         ]
     )
+    having, a.having = a.having, None
     value = _vertical(t, a, inner, position=column("at", relation))
-    query = exp.Select(expressions=[expression_of(value)]).from_(
-        subquery(rows, relation), copy=False
-    )
+    source_rows: exp.Expression = subquery(rows, relation)
+    if having is not None:
+        source_rows = _at_extreme(t, having, inner, source_rows, relation)
+    query = exp.Select(expressions=[expression_of(value)]).from_(source_rows, copy=False)
     result = exp.Paren(this=exp.Subquery(this=query))
     if isinstance(value, ElementList):
         return ElementList(value.graph, value.kind, value.declared, result)
@@ -395,6 +405,18 @@ def _horizontal(t: Translator, a: Aggregate, scope: Scope, name: str, array: Val
     if a.name in _COUNTS:
         return Scalar(call("coalesce", result, number(0)), "BIGINT")
     return Scalar(result, value.type)
+
+
+def _at_extreme(t, having: exp.HavingMax, inner: Scope, rows, relation: str) -> exp.Subquery:
+    """HAVING MAX over an array: keep its rows where the expression is the greatest."""
+    by = t.scalar(having.expression, inner)
+    if not any(c.table == relation for c in by.find_all(exp.Column)):
+        return rows  # the same for every item: nothing to choose
+    extreme = call("max" if having.args.get("max") else "min", by.copy())
+    greatest = exp.Window(this=extreme)
+    query = exp.Select(expressions=[exp.Star()]).from_(rows, copy=False)
+    query = query.qualify(exp.NullSafeEQ(this=by, expression=greatest), copy=False)
+    return subquery(query, relation)
 
 
 def _needs_rows(node: exp.Expression) -> bool:

@@ -211,7 +211,7 @@ class _Expansion:
             if variable in outer or variable in into.groups:
                 raise error_at(
                     term,
-                    f"Variable '{variable}' inside a quantified path is already declared outside it",
+                    f"Variable '{variable}' in a quantified path is already declared outside it",
                 )
         found = []
         for count in range(term.low, term.high + 1):

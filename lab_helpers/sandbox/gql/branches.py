@@ -286,7 +286,7 @@ class Branch:
 
     def _repeated_edges(self):
         """A second use of an edge variable joins the same two nodes."""
-        for slot, entry in self.alternative.slots.items():
+        for entry in self.alternative.slots.values():
             if entry.kind != EDGE:
                 continue
             first = [self.elements[i] for i in entry.ends[0]]

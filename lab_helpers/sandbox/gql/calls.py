@@ -1,4 +1,4 @@
-"""One reading of function calls: sqlglot has a class for some functions and Anonymous for others."""
+"""Function calls: sqlglot has a class for some functions and Anonymous for the others."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ _NAMES: dict[type[exp.Expression], str] = {
     exp.ParseJSON: "PARSE_JSON",
     exp.Typeof: "TYPEOF",
     exp.GenerateSeries: "GENERATE_ARRAY",
+    exp.TimestampDiff: "TIMESTAMP_DIFF",
 }
+NAVIGATION = frozenset({"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LAG", "LEAD"})
 AGGREGATES = frozenset(
-    [
+    {
         "ANY_VALUE",
         "APPROX_COUNT_DISTINCT",
         "ARRAY_AGG",
@@ -44,7 +46,7 @@ AGGREGATES = frozenset(
         "COVAR_SAMP",
         "PERCENTILE_CONT",
         "PERCENTILE_DISC",
-    ]
+    }
 )
 
 
@@ -73,4 +75,6 @@ def arguments_of(node: exp.Expression) -> list[exp.Expression]:
 
 
 def is_aggregate(node: exp.Expression) -> bool:
+    if name_of(node) in NAVIGATION:
+        return False
     return isinstance(node, exp.AggFunc | exp.HavingMax) or name_of(node) in AGGREGATES

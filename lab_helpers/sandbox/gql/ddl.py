@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -101,7 +102,7 @@ def parse_graph_ddl(sql: str) -> CreateGraph | DropGraph:
 class _Holder(exp.Expression):
     """Carries the statement out of sqlglot's parser."""
 
-    arg_types = {"statement": True}
+    arg_types: ClassVar = {"statement": True}
 
 
 class _DdlParser(TokenReader):

@@ -145,7 +145,10 @@ class Element(ABC):
         return case([(equal(self.marker(), text(t.name)), answer(t)) for t in self.tables])
 
     def folded_row_labels(self) -> exp.Expression:
-        return call("list_transform", self.row_labels(), lambda_("l", call("lower", column("l"))))
+        lowered = call(
+            "list_transform", self.row_labels(), lambda_("l", call("lower", column("l")))
+        )
+        return call("coalesce", lowered, cast(array([]), "VARCHAR[]"))
 
     def struct(self) -> exp.Expression:
         """The one struct that every element of this kind in this graph can become."""
@@ -218,10 +221,11 @@ class TableElement(Element):
     def row_labels(self):
         if not self.table.dynamic_label:
             return cast(null(), "VARCHAR[]")
-        raw = column(self.table.dynamic_label, self.alias)
-        if self.table.dynamic_label_type.endswith("[]"):
-            return raw
-        return case([(not_null(raw.copy()), array([raw]))], cast(array([]), "VARCHAR[]"))
+        raw: exp.Expression = column(self.table.dynamic_label, self.alias)
+        if not self.table.dynamic_label_type.endswith("[]"):
+            raw = array([raw])
+        real = exp.NEQ(this=column("l"), expression=text(""))  # neither NULL nor empty
+        return call("list_filter", raw, lambda_("l", real))
 
     def row_properties(self):
         if not self.table.dynamic_properties:

@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError
 class GqlError(Exception):
     """A GQL text or a property graph definition that the service would refuse.
 
-    `line` and `column` are 1-based positions in the text, or None where there is no text to point at.
+    `line` and `column` are 1-based positions in the text, or None without a text.
     """
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None):

@@ -43,6 +43,7 @@ from .typenames import item_of
 if TYPE_CHECKING:
     from .statements import Lowering
 
+LARGEST_INT64 = 2**63 - 1
 _BOOLEAN = (exp.Predicate, exp.Not, exp.And, exp.Or, exp.Between, exp.In, exp.Is)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul)
 
@@ -166,6 +167,8 @@ class Translator:
             return Scalar(node.copy(), "VARCHAR")
         shown = str(node.this)
         if shown.lstrip("-").isdigit():
+            if int(shown) > LARGEST_INT64 + isinstance(node.parent, exp.Neg):
+                raise error_at(node.parent, f"Invalid INT64 literal: {shown} is out of range")
             if isinstance(node.parent, (*_ARITHMETIC, exp.Neg, exp.Array)):
                 return Scalar(cast(node.copy(), "BIGINT"), "BIGINT")
             return Scalar(node.copy(), "BIGINT")
@@ -269,6 +272,10 @@ class Translator:
     def window(self, node: exp.Window, scope: Scope) -> Value:
         return aggregates.translate_window(self, node, scope)
 
+    def null_treatment(self, node: exp.Expression, scope: Scope) -> Value:
+        """`f(x IGNORE NULLS)`: sqlglot wraps the call; only aggregates come here."""
+        return aggregates.translate(self, node, scope)
+
     def with_(self, node: s.WithExpression, scope: Scope) -> Value:
         inner = scope.child()
         for name, bound in zip(node.args["names"], node.expressions, strict=True):
@@ -358,11 +365,9 @@ def dynamic_property(element: Element, name: str) -> exp.Expression:
 def _guarded(
     result: exp.Expression, divisor: exp.Expression, node: exp.Expression
 ) -> exp.Expression:
-    if isinstance(divisor, exp.Literal) and float(divisor.this) != 0:
+    plain = divisor.this if isinstance(divisor, exp.Cast) else divisor
+    if isinstance(plain, exp.Literal) and not plain.is_string and float(plain.this) != 0:
         return result
-    if isinstance(divisor, exp.Cast) and isinstance(divisor.this, exp.Literal):
-        if float(divisor.this.this) != 0:
-            return result
     zero = equal(exp.Paren(this=divisor.copy()), number(0))
     return case([(zero, fail(f"division by zero: {node.sql('bigquery')}"))], result)
 
@@ -400,6 +405,7 @@ _RULES: dict[type | tuple, Callable[[Translator, exp.Expression, Scope], Value]]
     exp.Array: Translator.array_,
     exp.Lambda: Translator.lambda_,
     exp.Identifier: Translator.identifier,
+    (exp.IgnoreNulls, exp.RespectNulls): Translator.null_treatment,
     exp.Window: Translator.window,
     exp.In: Translator.in_,
     exp.Collate: Translator.collation,

@@ -1,4 +1,4 @@
-"""The function table: GQL's functions, and those whose GoogleSQL meaning DuckDB spells otherwise."""
+"""The function table: GQL's own, and GoogleSQL's that DuckDB spells or means otherwise."""
 
 from __future__ import annotations
 

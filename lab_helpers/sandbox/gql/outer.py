@@ -130,6 +130,9 @@ class SqlAround:
             name, columns = self._graph_table(node, scope)
         elif isinstance(node, exp.Subquery):
             columns = self.query(node.this, outer, known)
+            if not name and isinstance(node.this, exp.Query):
+                name = self.lowering.fresh("q")
+                node.set("alias", exp.TableAlias(this=identifier(name)))
             for join in node.args.get("joins") or []:
                 self._source(join.this, scope, outer, known, sources)
         elif isinstance(node, exp.Table):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 from sqlglot.dialects.bigquery import BigQuery
 from sqlglot.tokens import Token, TokenType
@@ -54,9 +56,9 @@ class TokenReader(BigQuery.Parser):
 
     def name(self) -> str:
         token = self._curr
-        if token is None or not (token.text[:1].isalpha() or token.text[:1] == "_"):
-            if token is None or token.token_type != TokenType.IDENTIFIER:
-                self.fail(f"Syntax error: Expected a name but got {self.shown()}")
+        quoted = token is not None and token.token_type == TokenType.IDENTIFIER
+        if token is None or not (quoted or re.match(r"[^\W\d]", token.text)):
+            self.fail(f"Syntax error: Expected a name but got {self.shown()}")
         if token.token_type == TokenType.STRING:
             self.fail(f"Syntax error: Expected a name but got the string '{token.text}'")
         self._advance()

@@ -7,6 +7,7 @@ sqlglot tree; their payload is immutable and shared between copies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -209,28 +210,34 @@ Query = tuple[Composite, ...]  # joined by NEXT
 class GraphQuery(exp.Expression):
     """A top-level `GRAPH g ...` statement."""
 
-    arg_types = {"graph": True, "query": True}
+    arg_types: ClassVar = {"graph": True, "query": True}
 
 
 class GraphTable(exp.Expression):
     """`GRAPH_TABLE(g ...)` in a FROM clause."""
 
-    arg_types = {"graph": True, "query": True, "alias": False, "position": False}
+    arg_types: ClassVar = {"graph": True, "query": True, "alias": False, "position": False}
 
 
 class GraphSubquery(exp.Expression):
     """`EXISTS { }`, `ARRAY { }`, `VALUE { }` and the `{ }` of `IN`."""
 
-    arg_types = {"kind": True, "query": True, "graph": False}
+    arg_types: ClassVar = {"kind": True, "query": True, "graph": False}
 
 
 class GraphPredicate(exp.Expression):
     """`x IS [NOT] LABELED l`, `x IS [NOT] SOURCE OF y`, `x IS [NOT] DESTINATION OF y`."""
 
-    arg_types = {"this": True, "kind": True, "label": False, "expression": False, "negated": False}
+    arg_types: ClassVar = {
+        "this": True,
+        "kind": True,
+        "label": False,
+        "expression": False,
+        "negated": False,
+    }
 
 
 class WithExpression(exp.Expression):
     """`WITH(a AS x, b AS y, result)`: names for parts of one expression."""
 
-    arg_types = {"this": True, "names": True, "expressions": True}
+    arg_types: ClassVar = {"this": True, "names": True, "expressions": True}

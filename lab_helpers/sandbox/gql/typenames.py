@@ -1,4 +1,4 @@
-"""Names of types: DuckDB's spelling, which values carry here, and GoogleSQL's, which people read."""
+"""Names of types: DuckDB's, which values carry here, and GoogleSQL's, which people read."""
 
 from __future__ import annotations
 
