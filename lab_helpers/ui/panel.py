@@ -299,7 +299,9 @@ class RefundPanel:
         self._question = w.HTML(layout=w.Layout(flex="1 1 160px"))
         self._rows: dict[int, tuple[w.HBox, w.HTML]] = {}
         self._order_list = w.VBox(layout=w.Layout(overflow="visible"))
-        self._ask = _across(self._question, self.confirm_button, self.decline_button)
+        answers = w.HBox([self.confirm_button, self.decline_button])
+        answers.layout.flex = "0 0 auto"
+        self._ask = _across(self._question, answers)
         self._ask.add_class("soa-ask")
         talk = w.VBox(
             [self._log, self._ask, w.HBox([self.box, self.send])],
