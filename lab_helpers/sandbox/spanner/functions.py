@@ -59,6 +59,13 @@ def rewrite(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
+def bind_request_time(tree: exp.Expression) -> exp.Expression:
+    """Only the clock: for trees that have DuckDB's meaning already."""
+    for node in list(tree.find_all(exp.CurrentTimestamp, exp.CurrentDate)):
+        node.replace(_BY_TYPE[type(node)](node))
+    return tree
+
+
 # ---------------------------------------------------------------- templates
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -13,9 +14,12 @@ from lab_helpers.sandbox.spanner.schema import Graph, Schema, quote
 # Types of the columns of a SELECT, by running it for no rows.
 Describe = Callable[[str], list[tuple[str, str]]]
 
+mentions_graph = gql.mentions_graph
 
-def mentions_graph(sql: str) -> bool:
-    return bool(getattr(gql, "mentions_graph", lambda _: False)(sql))
+# What a statement says about an earlier graph of its name is no part of the graph.
+_CONDITIONS = re.compile(
+    r"CREATE\s+(?:OR\s+REPLACE\s+)?(PROPERTY\s+GRAPH)(?:\s+IF\s+NOT\s+EXISTS)?", re.IGNORECASE
+)
 
 
 class SchemaTables:
@@ -52,7 +56,7 @@ def lower(sql: str, schema: Schema, tables: SchemaTables) -> tuple[exp.Expressio
         lowered = gql.lower(sql, models, tables)
     except gql.GqlError as error:
         raise invalid(str(error)) from error
-    return lowered.tree.copy(), lowered.columns
+    return lowered.tree, lowered.columns or None
 
 
 def build(ddl: str, tables: SchemaTables) -> Graph:
@@ -72,7 +76,7 @@ def apply(sql: str, schema: Schema, tables: SchemaTables) -> Schema:
         raise invalid(str(error)) from error
     name = statement.name
     exists = name.lower() in schema.graphs
-    if hasattr(statement, "if_exists"):
+    if isinstance(statement, gql.DropGraph):
         if exists:
             return schema.with_("graphs", name, None)
         if statement.if_exists:
@@ -82,4 +86,4 @@ def apply(sql: str, schema: Schema, tables: SchemaTables) -> Schema:
         return schema
     if schema.has(name) and not (exists and statement.or_replace):
         raise failed_precondition(f"Duplicate name in schema: {name}.")
-    return schema.with_("graphs", name, build(sql, tables))
+    return schema.with_("graphs", name, build(_CONDITIONS.sub(r"CREATE \1", sql, count=1), tables))

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from lab_helpers.sandbox.spanner import functions, graphs, information_schema
 from lab_helpers.sandbox.spanner.constraints import returned_on_delete, returned_on_write
-from lab_helpers.sandbox.spanner.errors import failed_precondition, invalid
+from lab_helpers.sandbox.spanner.errors import failed_precondition, invalid, not_here
 from lab_helpers.sandbox.spanner.schema import Schema, Table, quote, quoted
 from lab_helpers.sandbox.spanner.tokens import Token, position, tokenize
 
@@ -47,11 +47,14 @@ def prepare(
     sql: str, schema: Schema, types: ParameterTypes, tables: graphs.SchemaTables
 ) -> Prepared:
     """Raises INVALID_ARGUMENT where the text is not a query or DML statement over this schema."""
-    if graphs.mentions_graph(sql):
-        tree, names = graphs.lower(sql, schema, tables)
-        return _query(functions.rewrite(tree), names, types)
     text = _Text(sql)
-    if text.first in ("INSERT", "UPDATE", "DELETE"):
+    is_dml = text.first in ("INSERT", "UPDATE", "DELETE")
+    if graphs.mentions_graph(sql):
+        if is_dml:
+            raise not_here("A graph query inside DML")
+        tree, names = graphs.lower(sql, schema, tables)
+        return _query(functions.bind_request_time(tree), names, types)
+    if is_dml:
         return _dml(text, schema, types)
     tree = _parse(text)
     if not isinstance(tree, exp.Query):
