@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
 from dataclasses import dataclass
 
 from bqemulator.api.dependencies import AppContext
@@ -98,9 +98,21 @@ class GraphStore:
         self._built[name] = _Built(ddl, graph, columns)
         return graph
 
-    def in_scope(self, scope: NameScope) -> ScopedGraphs:
-        """The graphs by every way a statement in `scope` may write their names."""
-        return ScopedGraphs(self, scope)
+    def mentioned(self, sql: str, scope: NameScope) -> dict[str, Name]:
+        """The graphs `sql` names, by the spelling it uses for them.
+
+        Only these are given to the front end. It falls back to the last part of a dotted name,
+        which across datasets would answer from another dataset's graph; and a graph whose table is
+        gone must not stop a question about another.
+        """
+        found: dict[str, Name] = {}
+        for name in self.names(scope.project):
+            spellings = [f"{name.project}.{name.dataset}.{name.object}"]
+            spellings.append(f"{name.dataset}.{name.object}")
+            if name.dataset == scope.dataset:
+                spellings.append(name.object)
+            found |= {spelling: name for spelling in spellings if _occurs(spelling, sql)}
+        return found
 
     def _definitions(self, project: str) -> dict[Name, str]:
         rows = self._context.engine.execute(
@@ -117,30 +129,10 @@ class GraphStore:
         return dataset.creation_time.isoformat() if dataset else ""
 
 
-class ScopedGraphs(Mapping[str, "gql.PropertyGraph"]):
-    """Graphs by dotted name. Each is built only when it is asked for: another may be broken."""
-
-    def __init__(self, store: GraphStore, scope: NameScope) -> None:
-        self._store = store
-        self._spellings: dict[str, Name] = {}
-        for name in store.names(scope.project):
-            self._spellings[f"{name.project}.{name.dataset}.{name.object}"] = name
-            self._spellings[f"{name.dataset}.{name.object}"] = name
-            if name.dataset == scope.dataset:
-                self._spellings[name.object] = name
-
-    def __getitem__(self, spelling: str) -> gql.PropertyGraph:
-        return self._store.graph(self._spellings[spelling])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._spellings)
-
-    def __len__(self) -> int:
-        return len(self._spellings)
-
-    def full_name(self, spelling: str) -> Name:
-        """The graph a spelling means. Raises KeyError."""
-        return self._spellings[spelling]
+def _occurs(dotted: str, sql: str) -> bool:
+    """Whether `sql` holds this whole dotted name, with or without quotes around its parts."""
+    pattern = r"\s*\.\s*".join(re.escape(part) for part in dotted.split("."))
+    return re.search(rf"(?<![\w.-]){pattern}(?![\w-])", sql.replace("`", ""), re.I) is not None
 
 
 def _still_so(tables: CatalogTables, columns: dict[str, dict[str, str]]) -> bool:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lab_helpers.sandbox.bigquery.graph_store import GraphStore
 from lab_helpers.sandbox.bigquery.names import Name, NameScope
-from lab_helpers.sandbox.gql.errors import GqlError
+from lab_helpers.sandbox.gql import GqlError
 
 COLUMNS = (
     "property_graph_catalog",

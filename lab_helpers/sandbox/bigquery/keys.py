@@ -97,14 +97,15 @@ class KeyStore:
             "PRIMARY KEY (project, dataset, name))"
         )
 
-    def save(self, name: Name, columns: list[str]) -> None:
-        """Keep a table's key; nothing happens when there is no such table."""
+    def save(self, name: Name, columns: list[str]) -> bool:
+        """Keep a table's key; False when there is no such table."""
         made = self._table_made(name)
         if made:
             self._context.engine.execute(
                 f"INSERT OR REPLACE INTO {_TABLE} VALUES (?, ?, ?, ?, ?)",
                 [name.project, name.dataset, name.object, columns, made],
             )
+        return bool(made)
 
     def columns(self, name: Name) -> list[str]:
         """The table's primary key; [] where none was declared."""

@@ -45,9 +45,6 @@ async def run(statement: Statement, context: AppContext, store: GraphStore) -> O
     Raises bqemulator's DomainError with BigQuery's reason; what the GQL front end refuses is an
     InvalidQueryError with its message and position.
     """
-    if not hasattr(gql, "lower"):
-        # The front end is being written; until then there are no graphs.
-        return None
     try:
         if gql.is_graph_ddl(statement.sql):
             return _define(statement, store)
@@ -98,15 +95,17 @@ def _drop(ddl: gql.DropGraph, name: Name, statement: Statement, store: GraphStor
 
 
 async def _ask(statement: Statement, context: AppContext, store: GraphStore) -> Outcome:
-    graphs = store.in_scope(statement.scope)
+    names = store.mentioned(statement.sql, statement.scope)
+    graphs = {spelling: store.graph(name) for spelling, name in names.items()}
     lowered = gql.lower(statement.sql, graphs, store.tables(statement.scope))
-    bound = parameters.bind(lowered.tree.copy(), statement.parameters)
+    bound = parameters.bind(lowered.tree, statement.parameters)
     sql = bound.tree.sql("duckdb")
     if statement.dry_run:
         sql = f"SELECT * FROM ({sql}) LIMIT 0"
     # On a thread, so that the sandbox still answers how it is while a long question runs.
     result = await asyncio.to_thread(results.run, context, sql, bound.values)
-    return Outcome("SELECT", result, [graphs.full_name(graph) for graph in lowered.graphs])
+    by_definition = {graphs[spelling].name: name for spelling, name in names.items()}
+    return Outcome("SELECT", result, [by_definition[graph] for graph in lowered.graphs])
 
 
 def _spelled(name: Name) -> str:

@@ -13,13 +13,14 @@ from bqemulator.api.dependencies import AppContext, get_caller
 from bqemulator.api.routes import jobs
 from bqemulator.catalog.etag import generate_etag
 from bqemulator.catalog.models import JobMeta
-from bqemulator.domain.errors import DomainError
+from bqemulator.domain.errors import DomainError, NotFoundError
 from bqemulator.jobs.executor import JOB_RESULTS, JOB_SCHEMAS
 from bqemulator.row_access.identity import CallerIdentity
 from fastapi import APIRouter, Depends, FastAPI, Request
 
 from lab_helpers.sandbox.bigquery import queries
 from lab_helpers.sandbox.bigquery.graph_store import GraphStore
+from lab_helpers.sandbox.bigquery.history import JobHistory
 from lab_helpers.sandbox.bigquery.information_schema import with_property_graphs
 from lab_helpers.sandbox.bigquery.keys import KeyStore, strip_keys
 from lab_helpers.sandbox.bigquery.names import NameScope
@@ -35,10 +36,9 @@ def install(app: FastAPI, context: AppContext) -> None:
     """Put this module's routes before those of `app` for the same paths."""
     desk = _Desk(context)
     router = APIRouter()
-    router.add_api_route(
-        "/bigquery/v2/projects/{project_id}/jobs", desk.insert_job, methods=["POST"]
-    )
-    router.add_api_route("/bigquery/v2/projects/{project_id}/queries", desk.query, methods=["POST"])
+    base = "/bigquery/v2/projects/{project_id}"
+    router.add_api_route(f"{base}/jobs", desk.insert_job, methods=["POST"])
+    router.add_api_route(f"{base}/queries", desk.query, methods=["POST"])
     app.router.routes[:0] = router.routes
 
 
@@ -61,9 +61,23 @@ class _Desk:
         self._context = context
         self._keys = KeyStore(context)
         self._graphs = GraphStore(context, self._keys.columns)
+        self._history = JobHistory(context)
 
     async def insert_job(self, project_id: str, request: Request, caller: Caller) -> Json:
         """jobs.insert: answers the finished job."""
+        return self._noted(project_id, await self._insert_job(project_id, request, caller))
+
+    async def query(self, project_id: str, request: Request, caller: Caller) -> Json:
+        """jobs.query: answers the first page of rows."""
+        return self._noted(project_id, await self._query(project_id, request, caller))
+
+    def _noted(self, project: str, answer: Json) -> Json:
+        job_id = answer.get("jobReference", {}).get("jobId")
+        if job_id:
+            self._history.add(project, job_id)
+        return answer
+
+    async def _insert_job(self, project_id: str, request: Request, caller: Caller) -> Json:
         body = await request.json()
         configuration = body.get("configuration")
         query = configuration.get("query") if isinstance(configuration, dict) else None
@@ -82,8 +96,7 @@ class _Desk:
             return await self._forward(asked, jobs.insert_job)
         return self._record(asked, _statistics(outcome), None, outcome)
 
-    async def query(self, project_id: str, request: Request, caller: Caller) -> Json:
-        """jobs.query: answers the first page of rows."""
+    async def _query(self, project_id: str, request: Request, caller: Caller) -> Json:
         body = await request.json()
         statement = _statement(project_id, body, bool(body.get("dryRun")))
         asked = _Asked(project_id, request, caller, body, body, statement)
@@ -138,8 +151,10 @@ class _Desk:
     def _save_keys(self, statement: queries.Statement, keys: dict[str, list[str]]) -> None:
         for table, columns in keys.items():
             name = statement.scope.complete(table)
-            if name and not statement.dry_run:
-                self._keys.save(name, columns)
+            if statement.dry_run:
+                continue
+            if name is None or not self._keys.save(name, columns):
+                raise NotFoundError(f"Not found: Table {table}")
 
     def _restore_text(self, asked: _Asked, answer: Json, written: str) -> None:
         """A job shows the statement as it was sent."""
