@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lab_helpers.stores.operations import Order
 
 Turn = asyncio.Task["TurnResult | None"]
+Work = Coroutine[Any, Any, "TurnResult | None"]
 
 _BUSY = "Still working on the last message; nothing was sent twice."
 _NOTHING_PENDING = "Nothing waits for confirmation. Ask for a refund first."
@@ -54,6 +55,7 @@ class RefundPanel:
         self._busy = threading.Lock()
         self._relabelling = False
         self.task: Turn | None = None
+        self._reading: Turn | None = None  # a task that nobody holds may vanish
         self._build()
         self._listen()
         self._status("Ready.")
@@ -94,7 +96,7 @@ class RefundPanel:
 
     def refresh(self) -> Turn | None:
         """Read the customer's orders again, for changes made outside the panel."""
-        return self._start(self._read_orders())
+        return _run(self._told(self._read_orders()))
 
     @property
     def last(self) -> TurnResult | None:
@@ -135,22 +137,25 @@ class RefundPanel:
 
     # -- one thing at a time ------------------------------------------------------------------
 
-    def _start(self, work: Coroutine[Any, Any, TurnResult | None]) -> Turn | None:
+    def _start(self, work: Work) -> Turn | None:
         if not self._busy.acquire(blocking=False):
             work.close()
             self._status(_BUSY)
             return self.task
         self.send.disabled = True
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(self._guarded(work))
-            return None
-        # The loop of whoever calls: a widget's callback may run on another one than a cell.
-        self.task = asyncio.ensure_future(self._guarded(work))
+        self.task = _run(self._alone(work))
         return self.task
 
-    async def _guarded(self, work: Coroutine[Any, Any, TurnResult | None]) -> TurnResult | None:
+    async def _alone(self, work: Work) -> TurnResult | None:
+        try:
+            return await self._told(work)
+        finally:
+            self._chat.running = False
+            self.send.disabled = False
+            self._busy.release()
+            self._draw()
+
+    async def _told(self, work: Work) -> TurnResult | None:
         try:
             return await work
         except LabError as error:
@@ -161,11 +166,6 @@ class RefundPanel:
                 " The orders below are what the store holds; try again, or press Reset orders.",
                 bad=True,
             )
-        finally:
-            self._chat.running = False
-            self.send.disabled = False
-            self._busy.release()
-            self._draw()
         return None
 
     async def _refuse(self, why: str) -> None:
@@ -212,8 +212,7 @@ class RefundPanel:
         self._chat = Conversation(find_persona(change["new"]))
         self._status(f"You now speak as {self._chat.persona.name}; the chat starts anew.")
         self._draw()
-        if not self._busy.locked():
-            self.refresh()
+        self._reading = self.refresh()
 
     # -- drawing ------------------------------------------------------------------------------
 
@@ -352,6 +351,19 @@ class RefundPanel:
         # The pressed button is about to hide; the keyboard goes on in the message box.
         if hasattr(self.box, "focus"):  # not in ipywidgets 7
             self.box.focus()
+
+
+def _run(work: Work) -> Turn | None:
+    """Start `work` on the loop of whoever calls: a callback may run on another one than a cell.
+
+    Where no loop runs, `work` is finished first and there is no task.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return None
+    return asyncio.ensure_future(work)
 
 
 def _part(body: str) -> str:

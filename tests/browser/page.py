@@ -35,8 +35,10 @@ class Face:
 
     def fresh(self) -> None:
         """Customer A, every refund undone, nothing said."""
-        self.panel.scroll_into_view_if_needed()
-        self.persona("Customer A").check()
+        # Each step waits for its own words, since the line may still say the last test's.
+        for name in ("Customer B", "Customer A"):
+            self.persona(name).check()
+            self.status.get_by_text(f"You now speak as {name}").wait_for(timeout=SOON_MS)
         self.button("Reset orders").click()
         self.status.get_by_text(re.compile(r"orders? put back")).wait_for(timeout=SOON_MS)
 

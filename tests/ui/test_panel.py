@@ -134,18 +134,31 @@ async def test_nothing_pending_cannot_be_confirmed_or_declined(panel):
 async def test_switching_the_persona_drops_what_was_pending(lab, panel):
     await panel.say(ASK)
     panel.persona.value = "B"
-    await panel.task
     assert not offers_confirm(panel)
     assert panel.last is None
     assert first_order(panel) == "Refund ORD-90477"
     assert panel.transcript() == "Customer B has not said anything yet."
     assert await panel.confirm() is None
     panel.persona.value = "A"
-    await panel.task
     typed = await panel.say("yes")
     assert typed.decision_status == "PENDING_CONFIRMATION"
     assert typed.order_id is None
     assert refunded(lab) == []
+
+
+async def test_switching_shows_what_the_store_holds_by_then(lab, panel):
+    other = lab.panel("C")
+    await other.say("Please refund my order ORD-90910.")
+    await other.confirm()
+    panel.persona.value = "C"
+    await panel.refresh()
+    assert row(panel, 90910).count("Returned") == 1
+
+
+async def test_a_click_right_after_a_switch_is_heard(panel):
+    panel.persona.value = "C"
+    seen.button(panel, "Refund ORD-90910").click()
+    assert (await panel.task).user_id == 3072
 
 
 async def test_a_turn_that_ends_after_the_switch_is_not_shown_to_the_next_customer(lab, panel):
