@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from lab_helpers.ui.tables import Table
 
 
+def _listed(error: Any) -> bool:
+    # BigQuery's errors list their causes; Spanner's message is the cause.
+    return bool(error.errors) and isinstance(error.errors[0], dict) and "message" in error.errors[0]
+
+
 class Lab:
     """One open lab. Make it with `Lab.open()`; what is heavy is imported when it is asked for."""
 
@@ -96,8 +101,7 @@ class Lab:
 
     def ready(self) -> None:
         """For a notebook's setup cell: stores in place, demo orders as on day one, one line."""
-        if not self.is_provisioned():
-            self.provision()
+        self.provision()
         self.reset_orders()
         print("Stores are ready; the demo orders are as on the first day.")
 
@@ -196,7 +200,7 @@ class Lab:
         except (BadRequest, NotFound) as error:
             raise LabError(
                 "The query was refused; nothing was read.",
-                error.message.split("; reason:")[0].splitlines()[0],
+                (error.errors[0]["message"] if _listed(error) else error.message).splitlines()[0],
                 "Mend the query at that place and run the cell again.",
             ) from None
 

@@ -63,13 +63,25 @@ def refresh(path: Path) -> bool:
         count += 1
         cell["execution_count"] = count
         ignored = IGNORE in cell.source
-        cell["outputs"] = [] if ignored else [_plain(o, count) for o in cell.outputs]
+        cell["outputs"] = [] if ignored else _merged([_plain(o, count) for o in cell.outputs])
     notebook["metadata"] = METADATA
     nbformat.validate(notebook)
     text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     changed = path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
     return changed
+
+
+def _merged(outputs: list[dict]) -> list[dict]:
+    """Printed pieces of one stream as one: how a kernel cuts them differs from run to run."""
+    out: list[dict] = []
+    for output in outputs:
+        last = out[-1] if out else {}
+        if output["output_type"] == "stream" and last.get("name") == output["name"]:
+            last["text"] += output["text"]
+        else:
+            out.append(output)
+    return out
 
 
 def _plain(output: dict, count: int) -> dict:

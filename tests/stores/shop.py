@@ -36,7 +36,7 @@ def order(lab, user_id: int, *, delivered=5.0, status="Complete", items=1, retur
     number = next(_ids)
     when = None if returned is None else ago(returned)
     rows = [
-        (number * 10 + n, number, number * 10 + n, status, 20.0, when, None) for n in range(items)
+        (number * 100 + n, number, number * 100 + n, status, 20.0, when, None) for n in range(items)
     ]
     with lab.operations.database.batch() as batch:
         batch.insert(
