@@ -59,7 +59,12 @@ class Branch:
         typing: Typing,
         graph: PropertyGraph,
         outer: Scope,
+        where: list[exp.Expression] = (),
+        structs: bool = False,
     ):
+        """`where`: conditions on the whole match; `structs`: every element may become one."""
+        self.where = where
+        self.all_structs = structs
         self.lowering = lowering
         self.alternative = alternative
         self.typing = typing
@@ -89,7 +94,7 @@ class Branch:
     def _need(self, slot: int) -> Need:
         """What a union of tables must carry for a slot."""
         uses: set[str] = set()
-        everything = self._in_struct(slot)
+        everything = self.all_structs or self._in_struct(slot)
         for pattern, _ in self.alternative.slots[slot].patterns:
             uses |= {n.lower() for n, _ in pattern.properties}
             if pattern.variable:

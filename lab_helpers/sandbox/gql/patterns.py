@@ -133,7 +133,9 @@ class Pattern:
         branches = []
         for alternative in self.alternatives:
             for typing in typings(alternative, self.graph):
-                branches.append(Branch(self.lowering, alternative, typing, self.graph, outer))
+                branches.append(
+                    Branch(self.lowering, alternative, typing, self.graph, outer, where)
+                )
         self.tables = self._tables(branches)
         self.keyed = {
             name
