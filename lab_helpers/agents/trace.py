@@ -7,16 +7,18 @@ a slow screen must not look like a slow step.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import datetime as dt
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk import Agent, Context
+from google.adk.agents import BaseAgent
 from google.adk.workflow import FunctionNode
 
 from lab_helpers.stores.lineage import Rows
@@ -71,6 +73,19 @@ class Trace:
                 "end", step.node_name, step.step_order, step.latency_ms, step.spoke, step.error
             )
         )
+
+    @contextlib.contextmanager
+    def timed(self, node_name: str) -> Iterator[Step]:
+        """A step around what runs inside a node: an agent that another agent calls."""
+        step, since = self.open(node_name), time.perf_counter()
+        try:
+            yield step
+        except BaseException as error:
+            step.error = type(error).__name__
+            raise
+        finally:
+            step.latency_ms = 1e3 * (time.perf_counter() - since)
+            self.close(step)
 
     def _tell(self, event: StepEvent) -> None:
         if self.observe:
@@ -189,6 +204,10 @@ class TracedFunction(_Traced, FunctionNode):
 
 class TracedAgent(_Traced, Agent):
     """An Agent whose run leaves a Step."""
+
+
+class TracedBaseAgent(_Traced, BaseAgent):
+    """A BaseAgent (control flow in code, no model of its own) whose run leaves a Step."""
 
 
 def new_id(prefix: str, digits: int = 8) -> str:

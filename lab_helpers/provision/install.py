@@ -72,6 +72,7 @@ def provision(
         ("products, distribution centres, policy", lambda: _reference(the_database())),
         ("demo customers and their orders", lambda: _demo(the_database())),
         ("the store around them", lambda: _generated(the_database(), scale)),
+        ("the gate's ledger and pool", lambda: _more_tables(the_database(), "gate")),
         ("BigQuery dataset and tables", lambda: _lineage_tables(bigquery_client, config)),
         ("ActionLineageGraph", lambda: _lineage_graph(bigquery_client, config)),
     ]
@@ -135,6 +136,16 @@ def _operational_graph(database: Any) -> bool:
         return False
     database.update_ddl(schema.ddl("operational_context_graph")).result(DDL_TIMEOUT_S)
     put_state(database, graph=mark)
+    return True
+
+
+def _more_tables(database: Any, name: str) -> bool:
+    """The tables of one more DDL file, whose statements all say IF NOT EXISTS."""
+    mark = schema.fingerprint(name)
+    if state(database, f"ddl-{name}") == mark:
+        return False
+    database.update_ddl(schema.ddl(name)).result(DDL_TIMEOUT_S)
+    put_state(database, **{f"ddl-{name}": mark})
     return True
 
 
