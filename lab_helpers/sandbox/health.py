@@ -35,8 +35,7 @@ def probe(state: SandboxState, timeout_s: float = 2.0) -> Probe:
     """Ask both ports of `state`; OURS only when the token matches and Spanner's port accepts."""
     try:
         report = _get_health(state.bigquery_port, timeout_s)
-        if state.spanner_port:
-            socket.create_connection((LOOPBACK, state.spanner_port), timeout_s).close()
+        socket.create_connection((LOOPBACK, state.spanner_port), timeout_s).close()
     except TimeoutError:
         return Probe(Verdict.BUSY, {})
     except (OSError, ValueError, OverflowError):

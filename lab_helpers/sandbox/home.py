@@ -35,6 +35,7 @@ class SandboxHome:
 
     @property
     def state_file(self) -> Path:
+        """Written by the process while it runs, and kept afterwards for its ports."""
         return self.path / "sandbox.json"
 
     @property
@@ -49,10 +50,12 @@ class SandboxHome:
 
     @property
     def log(self) -> Path:
+        """What the process says; it keeps the file short itself."""
         return self.path / "sandbox.log"
 
     @property
     def data(self) -> Path:
+        """One folder below it for each service."""
         return self.path / "data"
 
     def read_state(self) -> SandboxState | None:

@@ -4,11 +4,7 @@ Imports little: a notebook that finds its sandbox running pays for two sockets a
 the databases. Locks are taken only when something has to change.
 """
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab_helpers.sandbox.child import end, spawn
 from lab_helpers.sandbox.errors import SandboxError
 from lab_helpers.sandbox.health import LOOPBACK, Verdict, probe
 from lab_helpers.sandbox.home import SandboxHome, SandboxState
@@ -23,12 +20,8 @@ from lab_helpers.sandbox.version import source_version
 
 _POLL_S = 0.05
 _STOP_GRACE_S = 10.0
-_LOG_LIMIT_BYTES = 1_000_000
 _NEEDED_BYTES = 20_000_000
 _COMMAND = "python -m lab_helpers.sandbox"
-
-# Children are kept so that they are reaped when they end instead of lingering as zombies.
-_children: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
@@ -195,68 +188,29 @@ def _start(place: SandboxHome, deadline: float, say: Callable[[str], None]) -> E
     previous = place.read_state()
     if previous:
         _write(place, previous.without_process())
-    child, log_start = _spawn(place, token)
+    try:
+        child = spawn(place, token)
+    except OSError as error:
+        raise _cannot_write(place, error) from error
     while time.monotonic() < deadline:
         state = place.read_state()
         if state and state.ready and state.token == token and probe(state).verdict is Verdict.OURS:
             say(f"The sandbox answers (process {state.pid}).")
             return _endpoints(place, state)
-        if child.poll() is not None:
+        if child.process.poll() is not None:
             raise SandboxError(
                 "The sandbox stopped while starting.",
-                _last_words(place, log_start),
+                child.last_words(),
                 f"Correct that and try again; its log is {place.log}.",
             )
         time.sleep(_POLL_S)
-    child.kill()
-    child.wait()
+    child.process.kill()
+    child.process.wait()
     raise SandboxError(
         "The sandbox did not start in time.",
-        f"Its last words: {_last_words(place, log_start)}",
+        f"Its last words: {child.last_words()}",
         f"Try again with more time; its log is {place.log}.",
     )
-
-
-def _spawn(place: SandboxHome, token: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the process apart from this one; returns it and where its log begins."""
-    _children[:] = [child for child in _children if child.poll() is None]
-    root = str(Path(__file__).parents[2])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-m", "lab_helpers.sandbox.server", str(place.path), token]
-    try:
-        if place.log.exists() and place.log.stat().st_size > _LOG_LIMIT_BYTES:
-            os.replace(place.log, place.log.with_suffix(".log.1"))
-        with place.log.open("ab") as log:
-            child = subprocess.Popen(
-                command,
-                cwd=place.path,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                **_detached(),
-            )
-            log_start = log.tell()
-    except OSError as error:
-        raise _cannot_write(place, error) from error
-    _children.append(child)
-    return child, log_start
-
-
-def _detached() -> dict[str, object]:
-    """Popen arguments that let the process outlive the kernel and its Ctrl-C."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
-def _last_words(place: SandboxHome, log_start: int) -> str:
-    try:
-        said = place.log.read_bytes()[log_start:].decode("utf-8", errors="replace")
-    except OSError:
-        said = ""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1] if lines else "It said nothing."
 
 
 def _terminate(place: SandboxHome) -> None:
@@ -277,28 +231,13 @@ def _terminate(place: SandboxHome) -> None:
             )
         if state and state.pid and (asked != state.pid or late):
             asked = state.pid
-            _signal(state.pid, by_force=late)
+            end(state.pid, by_force=late)
         time.sleep(_POLL_S)
     state = place.read_state()
     if state:
         # Tidiness only, so it may fail on a full disk: no one trusts a pid without the run lock.
         with suppress(OSError):
             place.write_state(state.without_process())
-
-
-def _signal(pid: int, *, by_force: bool) -> None:
-    # Windows has no SIGKILL; there SIGTERM already ends the process at once.
-    number = getattr(signal, "SIGKILL", signal.SIGTERM) if by_force else signal.SIGTERM
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
-    except PermissionError as error:
-        raise SandboxError(
-            "The sandbox cannot be stopped.",
-            f"Process {pid} belongs to another user.",
-            "Ask its owner to stop it, or use a home of your own.",
-        ) from error
 
 
 def _is_owned(place: SandboxHome) -> bool:

@@ -115,16 +115,11 @@ class Services:
     def start(self, state: SandboxState) -> SandboxState:
         """Start both on the ports of `state` where free; returns the state that is now true."""
         from lab_helpers.sandbox.bigquery import BigQueryServer
+        from lab_helpers.sandbox.spanner import SpannerServer
 
-        try:
-            from lab_helpers.sandbox.spanner import SpannerServer
-        except ImportError:
-            log.warning("this checkout has no local Spanner yet")
-            state = replace(state, spanner_port=0)
-        else:
-            spanner = SpannerServer(self._data / "spanner")
-            self._stops.append(spanner.stop)
-            state = replace(state, spanner_port=spanner.start(choose_port(state.spanner_port)))
+        spanner = SpannerServer(self._data / "spanner")
+        self._stops.append(spanner.stop)
+        state = replace(state, spanner_port=spanner.start(choose_port(state.spanner_port)))
         # BigQuery comes last: its health answer is what says that both are there.
         ready = replace(state, bigquery_port=choose_port(state.bigquery_port), ready=True)
         bigquery = BigQueryServer(self._data / "bigquery", health=lambda: _health(ready))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab_helpers import sandbox
-from lab_helpers.sandbox import Endpoints, SandboxError, process
+from lab_helpers.sandbox import Endpoints, SandboxError, child, process
 
 REPOSITORY = Path(__file__).parents[3]
 STARTER = """
@@ -41,9 +41,10 @@ def pids_from(starter: "subprocess.Popen[str]") -> list[int]:
 
 
 def kill(pid: int) -> None:
+    """Kill a sandbox that this process started, and wait until the system has ended it."""
     os.kill(pid, signal.SIGKILL)
-    # The child of this test stays visible to `ensure` until the system has ended it.
-    time.sleep(0.05)
+    (started,) = [process for process in child._children if process.pid == pid]
+    started.wait(30)
 
 
 def test_many_starters_in_many_processes_share_one_sandbox_that_outlives_them(home: Path) -> None:
@@ -126,11 +127,11 @@ def test_a_home_that_vanishes_takes_its_process_with_it(home: Path, tmp_path: Pa
     home.rename(tmp_path / "elsewhere")
 
     deadline = time.monotonic() + 15
-    while time.monotonic() < deadline and process._children[-1].poll() is None:
+    while time.monotonic() < deadline and child._children[-1].poll() is None:
         time.sleep(0.1)
 
-    assert process._children[-1].pid == started.pid
-    assert process._children[-1].poll() == 0
+    assert child._children[-1].pid == started.pid
+    assert child._children[-1].poll() == 0
 
 
 def test_status_tells_figures_while_it_runs(running: Endpoints) -> None:
@@ -171,6 +172,18 @@ def test_logs_end_with_what_the_process_said_last(home: Path) -> None:
     sandbox.stop(home)
 
     assert sandbox.logs(home, lines=1).endswith("stopped")
+
+
+def test_the_log_stays_short(running: Endpoints) -> None:
+    log = running.home / "sandbox.log"
+    with log.open("a") as file:
+        file.writelines("a long story\n" for _ in range(200_000))
+
+    deadline = time.monotonic() + 10
+    while log.stat().st_size > 1_000_000 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert 0 < log.stat().st_size < 1_000_000
+    assert sandbox.logs(running.home, lines=1) == "a long story"
 
 
 def test_progress_is_told_at_a_start_and_silent_when_it_runs(home: Path) -> None:
