@@ -36,6 +36,7 @@ from .sqlnodes import (
     empty_array,
     equal,
     negation,
+    not_null,
     select,
     struct,
     subquery,
@@ -75,6 +76,8 @@ class Branch:
         for slot, tables in typing.tables.items():
             self._read(slot, tables)
         self._set_neighbours()
+        self.folded: dict[int, int] = {}
+        self._fold()
         self.scope = outer.child()
         for name, slot in alternative.variables.items():
             self.scope.set(name, self.elements[slot])
@@ -147,6 +150,28 @@ class Branch:
                 ends = (left, right) if self.typing.directions[slot] == ">" else (right, left)
                 element.neighbours = (self.elements[ends[0]], self.elements[ends[1]])
 
+    def _fold(self) -> None:
+        """An edge table that is the table of its own end needs no join with it.
+
+        `orders` as the edge `places` reaches the node `orders` by the same key: one row is both.
+        """
+        for slot, edge in self.elements.items():
+            if edge.kind != EDGE or not isinstance(edge, TableElement):
+                continue
+            left, right = self.alternative.slots[slot].ends[0]
+            ends = (left, right) if self.typing.directions[slot] == ">" else (right, left)
+            for reference, node in zip(edge.table.ends, ends, strict=True):
+                at = self.elements[node]
+                if (
+                    isinstance(at, TableElement)
+                    and at.table.source == edge.table.source
+                    and reference.columns == reference.node_columns == at.table.key
+                ):
+                    self.folded[slot] = node
+                    edge.alias = at.alias
+                    del self.sources[slot]
+                    break
+
     def _read_walks(self) -> None:
         from .walks import Walk
 
@@ -171,7 +196,7 @@ class Branch:
                 walk = self.walks[slot]
                 found.append(({slot, left}, equal(walk.start(), self.elements[left].identity())))
                 found.append(({slot, right}, equal(walk.end(), self.elements[right].identity())))
-        return found
+        return [({self.folded.get(i, i) for i in slots}, test) for slots, test in found]
 
     def _edge_joins(self, slot: int, left: int, right: int):
         edge = self.elements[slot]
@@ -186,7 +211,10 @@ class Branch:
         ends = (left, right) if direction == ">" else (right, left)
         for reference, node in zip(edge.table.ends, ends, strict=True):
             at = self.elements[node]
-            if isinstance(at, TableElement):
+            if isinstance(at, TableElement) and at.alias == edge.alias:
+                for key in at.table.key:
+                    yield {node}, not_null(column(key, at.alias))
+            elif isinstance(at, TableElement):
                 for mine, theirs in zip(reference.columns, reference.node_columns, strict=True):
                     yield {slot, node}, equal(column(mine, edge.alias), column(theirs, at.alias))
             else:
