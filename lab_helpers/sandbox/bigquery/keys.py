@@ -34,9 +34,15 @@ def strip_keys(sql: str) -> Stripped | None:
         statements = [tree for tree in sqlglot.parse(sql, read="bigquery") if tree is not None]
     except sqlglot.errors.SqlglotError:
         return None
+    before = _script(statements)
     keys: dict[str, list[str]] = {}
-    kept = [tree for tree in statements if _strip(tree, keys)]
-    return Stripped("; ".join(tree.sql("bigquery") for tree in kept), keys)
+    after = _script([tree for tree in statements if _strip(tree, keys)])
+    # Unchanged where the words stand in a string: then the text stays as it was written.
+    return None if after == before else Stripped(after, keys)
+
+
+def _script(statements: list[exp.Expression]) -> str:
+    return "; ".join(tree.sql("bigquery") for tree in statements)
 
 
 def _strip(tree: exp.Expression, keys: dict[str, list[str]]) -> bool:

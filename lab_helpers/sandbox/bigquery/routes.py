@@ -5,6 +5,7 @@ here and recorded as a job of bqemulator's, so that everything that reads jobs a
 """
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import uuid4
@@ -26,6 +27,7 @@ from lab_helpers.sandbox.bigquery.keys import KeyStore, strip_keys
 from lab_helpers.sandbox.bigquery.names import NameScope
 
 Json = dict[str, Any]
+Route = Callable[[str, Request, AppContext, CallerIdentity], Awaitable[Json]]
 Caller = Annotated[CallerIdentity, Depends(get_caller)]
 
 # The dataset under which bqemulator answers for a finished query's own result table.
@@ -127,11 +129,12 @@ class _Desk:
         stripped = None if outcome else strip_keys(asked.statement.sql)
         if stripped and not stripped.sql:
             # ALTER TABLE ... ADD PRIMARY KEY and nothing else: there is nothing for bqemulator.
-            self._save_keys(asked.statement, stripped.keys)
+            if not self._save_keys(asked.statement, stripped.keys):
+                raise NotFoundError(f"Not found: Table {', '.join(stripped.keys)}")
             return queries.Outcome("ALTER_TABLE", queries.NOTHING)
         return outcome
 
-    async def _forward(self, asked: _Asked, route: Any) -> Json:
+    async def _forward(self, asked: _Asked, route: Route) -> Json:
         """Let bqemulator's `route` run the statement, in words it knows."""
         written = asked.statement.sql
         stripped = strip_keys(written)
@@ -148,13 +151,13 @@ class _Desk:
         self._restore_text(asked, answer, written)
         return answer
 
-    def _save_keys(self, statement: queries.Statement, keys: dict[str, list[str]]) -> None:
-        for table, columns in keys.items():
-            name = statement.scope.complete(table)
-            if statement.dry_run:
-                continue
-            if name is None or not self._keys.save(name, columns):
-                raise NotFoundError(f"Not found: Table {table}")
+    def _save_keys(self, statement: queries.Statement, keys: dict[str, list[str]]) -> bool:
+        """Keep what was declared; False when one of the tables does not exist (any more)."""
+        names = {statement.scope.complete(table): columns for table, columns in keys.items()}
+        if statement.dry_run:
+            return True
+        saved = [name and self._keys.save(name, columns) for name, columns in names.items()]
+        return all(saved)
 
     def _restore_text(self, asked: _Asked, answer: Json, written: str) -> None:
         """A job shows the statement as it was sent."""
