@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Turn = asyncio.Task["TurnResult | None"]
 Work = Coroutine[Any, Any, "TurnResult | None"]
 
+_LAST_LETTERS_S = 0.12
 _BUSY = "Still working on the last message; nothing was sent twice."
 _NOTHING_PENDING = "Nothing waits for confirmation. Ask for a refund first."
 _NOTHING_SAID = "Type a message first, or press the button of an order."
@@ -330,21 +331,33 @@ class RefundPanel:
             self.widget.add_class(name)
 
     def _listen(self) -> None:
-        self.send.on_click(lambda _: self._send_box())
+        self.send.on_click(lambda _: self._start(self._from_box()))
         # Not `observe`: that fires when the box loses focus, and `on_submit` warns.
         self.box.on_msg(
-            lambda _, content, buffers: content.get("event") == "submit" and self._send_box()
+            lambda _, content, buffers: (
+                content.get("event") == "submit" and self._start(self._from_box())
+            )
         )
         self.reset.on_click(lambda _: self.reset_orders())
         self.confirm_button.on_click(lambda _: self._pressed(self.confirm))
         self.decline_button.on_click(lambda _: self._pressed(self.decline))
         self.persona.observe(self._switch, "value")
 
-    def _send_box(self) -> None:
-        text = self.box.value
-        if not self._busy.locked():
-            self.box.value = ""
-        self.say(text)
+    async def _from_box(self) -> TurnResult | None:
+        text = await self._typed()
+        if not text:
+            return await self._refuse(_NOTHING_SAID)
+        self.box.value = ""
+        return await self._turn(text)
+
+    async def _typed(self) -> str:
+        # A front end sends Enter at once, but the last letters only when the kernel has taken the
+        # ones before: wait until no more come.
+        text = None
+        while text != self.box.value:
+            text = self.box.value
+            await asyncio.sleep(_LAST_LETTERS_S)
+        return text.strip()
 
     def _pressed(self, what: Any) -> None:
         what()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.jupyter import FRONT_ENDS, FrontEnd, serving
-from tests.browser.page import Face
+from tests.browser.jupyter import FRONT_ENDS, FrontEnd, cells, serving
+from tests.browser.page import WINDOW, Face
 
 SHOTS = Path(__file__).parent / "shots"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -25,7 +26,15 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def trail(provisioned) -> str:
+    """The trace id of one turn for the notebook's graph cell to draw. It comes before the browser, whose driver
+    keeps an event loop running in this thread; for that reason nothing here outlives the folder."""
+    turn = provisioned.refund.turn("Please refund my order ORD-90131.", "A")
+    return asyncio.run(turn).trace_id
+
+
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[object]:
     if CHROMIUM is None:
         pytest.skip("there is no chromium on this machine (Debian: apt-get install chromium)")
@@ -36,12 +45,12 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
-@pytest.fixture(scope="session", params=FRONT_ENDS, ids=lambda front: front.name)
-def opened(request, chromium, provisioned, lab_home, tmp_path_factory) -> Iterator[Face]:
+@pytest.fixture(scope="package", params=FRONT_ENDS, ids=lambda front: front.name)
+def opened(request, trail, chromium, lab_home, tmp_path_factory) -> Iterator[Face]:
     front: FrontEnd = request.param
     place = tmp_path_factory.mktemp(front.module)
-    with serving(front, place, lab_home) as address:
-        page = chromium.new_page(viewport={"width": 1280, "height": 1100})
+    with serving(front, place, lab_home, cells(trail)) as address:
+        page = chromium.new_page(viewport=WINDOW)
         face = Face(page, SHOTS / front.module)
         face.open(address + front.path)
         yield face

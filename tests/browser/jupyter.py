@@ -20,17 +20,21 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "refund.ipynb"
 _START_S = 60
 
-CELLS = (
-    "from lab_helpers import Lab\n\nlab = Lab.open(quiet=True)",
-    "panel = lab.panel()\npanel",
-    "%load_ext bigquery_magics",
-    "%%bigquery --graph\n"
-    "GRAPH `soa_action_lineage.ActionLineageGraph`\n"
-    "MATCH p = (:AgentSession)-[:RAN_STEP]->(:WorkflowNode)-[:EVALUATED]->(:PolicyEvaluation)\n"
-    "        -[:DECIDED]->(:AgentAction)\n"
-    "RETURN TO_JSON(p) AS path",
-)
 PANEL_CELL, GRAPH_CELL = 1, 3
+
+
+def cells(trace_id: str) -> tuple[str, ...]:
+    """The notebook: the panel, and the graph of one turn."""
+    return (
+        "from lab_helpers import Lab\n\nlab = Lab.open(quiet=True)",
+        "panel = lab.panel()\npanel",
+        "%load_ext bigquery_magics",
+        f"""%%bigquery --graph
+GRAPH `soa_action_lineage.ActionLineageGraph`
+MATCH p = (:AgentSession {{trace_id: "{trace_id}"}})-[:RAN_STEP]->(:WorkflowNode)
+        -[:EVALUATED]->(:PolicyEvaluation)-[:DECIDED]->(:AgentAction)
+RETURN TO_JSON(p) AS path""",
+    )
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,16 @@ FRONT_ENDS = (
 
 
 @contextlib.contextmanager
-def serving(front: FrontEnd, place: Path, lab_home: Path) -> Iterator[str]:
-    """Start `front` on a free port with settings of its own; yields its address."""
+def serving(
+    front: FrontEnd, place: Path, lab_home: Path, sources: tuple[str, ...]
+) -> Iterator[str]:
+    """Start `front` on a free port, with settings and a notebook of its own; yields its address."""
     work, settings = place / "work", place / "settings"
     for folder in (work, settings):
         folder.mkdir(parents=True)
-    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+    code = [nbformat.v4.new_code_cell(source) for source in sources]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), work / NOTEBOOK)
+    nbformat.write(nbformat.v4.new_notebook(cells=code, metadata=kernel), work / NOTEBOOK)
     # A first start asks whether to fetch news; the question would lie over the page.
     quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
     (settings / "overrides.json").write_text(json.dumps(quiet))

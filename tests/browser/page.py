@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.browser.jupyter import PANEL_CELL
 
+WINDOW = {"width": 1280, "height": 1100}
 # The widest wait is for a kernel's first cell on a busy machine; what a person does is quick.
 START_MS, SOON_MS = 90_000, 15_000
 _IDLE = """() => {
@@ -15,6 +16,11 @@ _IDLE = """() => {
   return current?.sessionContext?.session?.kernel?.status === 'idle';
 }"""
 _RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
+# JupyterLab's file browser would take the room of a narrow window; Notebook 7 has none.
+_COLLAPSE = """() => {
+  const shell = window.jupyterapp.shell;
+  if (shell.collapseLeft) shell.collapseLeft();
+}"""
 
 
 class Face:
@@ -29,6 +35,7 @@ class Face:
         self.page.goto(url)
         self.page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=START_MS)
         self.page.wait_for_function(_IDLE, timeout=START_MS)
+        self.page.evaluate(_COLLAPSE)
         self.page.evaluate(_RUN_ALL)
         self.button("Send").wait_for(timeout=START_MS)
         self.page.wait_for_function(_IDLE, timeout=START_MS)
@@ -66,6 +73,10 @@ class Face:
         return self.panel.get_by_role("group", name="Decision")
 
     @property
+    def question(self) -> Any:
+        return self.panel.locator(".soa-question")
+
+    @property
     def message(self) -> Any:
         return self.panel.get_by_role("textbox", name="Message")
 
@@ -78,6 +89,6 @@ class Face:
     def order(self, number: int) -> Any:
         return self.panel.locator(".soa-order", has_text=f"ORD-{number}")
 
-    def shoot(self, name: str) -> None:
-        """Keep a picture of the panel, to be looked at."""
-        self.panel.screenshot(path=self._shots / f"{name}.png")
+    def shoot(self, name: str, what: Any = None) -> None:
+        """Keep a picture of the panel, or of `what`, to be looked at."""
+        (what or self.panel).screenshot(path=self._shots / f"{name}.png")

@@ -99,13 +99,12 @@ async def test_a_double_click_pays_once(lab, panel):
 
 
 async def test_a_second_message_waits_until_the_first_is_answered(panel):
-    panel.box.value = ASK
-    panel.send.click()
+    turn = panel.say(ASK)
     assert panel.send.disabled
-    assert panel.box.value == ""
     panel.box.value = "And ORD-90131?"
     panel.send.click()
-    await panel.task
+    assert panel.task is turn
+    await turn
     assert panel.box.value == "And ORD-90131?"
     assert panel.transcript().count("Customer A:") == 1
     assert not panel.send.disabled
@@ -116,6 +115,17 @@ async def test_enter_sends_and_leaving_the_box_does_not(panel):
     assert panel.task is None
     panel.box._handle_custom_msg({"event": "submit"}, [])
     assert (await panel.task).order_id == 90124
+    assert panel.box.value == ""
+
+
+async def test_letters_that_arrive_after_enter_are_sent_too(panel):
+    panel.box.value = "Please refund my or"
+    panel.box._handle_custom_msg({"event": "submit"}, [])
+    for text in ("Please refund my order ORD-9", ASK):
+        await asyncio.sleep(0.05)
+        panel.box.value = text
+    assert (await panel.task).order_id == 90124
+    assert panel.transcript().splitlines()[0] == f"Customer A: {ASK}"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
