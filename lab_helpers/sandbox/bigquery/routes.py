@@ -14,7 +14,12 @@ from bqemulator.api.dependencies import AppContext, get_caller
 from bqemulator.api.routes import jobs
 from bqemulator.catalog.etag import generate_etag
 from bqemulator.catalog.models import JobMeta
-from bqemulator.domain.errors import DomainError, NotFoundError
+from bqemulator.domain.errors import (
+    AlreadyExistsError,
+    DomainError,
+    InvalidQueryError,
+    NotFoundError,
+)
 from bqemulator.jobs.executor import JOB_RESULTS, JOB_SCHEMAS
 from bqemulator.row_access.identity import CallerIdentity
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -104,7 +109,9 @@ class _Desk:
         asked = _Asked(project_id, request, caller, body, body, statement)
         outcome = await self._run(asked)
         if outcome is None:
-            return await self._forward(asked, jobs.query)
+            answer = await self._forward(asked, jobs.query)
+            _raise_if_failed(answer)
+            return answer
         statistics = _statistics(outcome)
         job = self._record(asked, statistics, None, outcome)
         answer = {"jobReference": job["jobReference"], "jobComplete": True, "rows": []}
@@ -217,6 +224,20 @@ def _statement(project: str, query: Json, dry_run: bool) -> queries.Statement:
         parameters=query.get("queryParameters") or [],
         dry_run=dry_run,
     )
+
+
+_FAILURES: dict[str, type[DomainError]] = {
+    "notFound": NotFoundError,
+    "duplicate": AlreadyExistsError,
+}
+
+
+def _raise_if_failed(answer: Json) -> None:
+    """A query that failed is an HTTP error; bqemulator answers 200 with no rows, which the client
+    takes for an empty result."""
+    if errors := answer.get("errors"):
+        first = errors[0]
+        raise _FAILURES.get(first.get("reason"), InvalidQueryError)(first.get("message", ""))
 
 
 def _statistics(outcome: queries.Outcome) -> Json:

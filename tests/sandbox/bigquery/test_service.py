@@ -110,3 +110,18 @@ def test_a_script_may_declare_keys_and_keeps_its_text(
         ("a",),
         ("b",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("SELEC 1", BadRequest),
+        ("SELECT * FROM nowhere.nothing", NotFound),
+        ("SELECT missing FROM (SELECT 1 AS present)", BadRequest),
+    ],
+)
+def test_a_failed_query_is_an_error_by_either_call(client, sql, error):
+    with pytest.raises(error):
+        client.query_and_wait(sql)
+    with pytest.raises(error):
+        client.query(sql).result()
