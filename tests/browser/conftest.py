@@ -28,8 +28,11 @@ FLAGS = (
 
 @pytest.fixture(scope="package")
 def trail(provisioned) -> str:
-    """The trace id of one turn for the notebook's graph cell to draw. It comes before the browser, whose driver
-    keeps an event loop running in this thread; for that reason nothing here outlives the folder."""
+    """The trace id of one turn, for the notebook's graph cell to draw.
+
+    It comes before the browser, whose driver keeps an event loop running in this thread; for that
+    reason nothing here outlives the folder either.
+    """
     turn = provisioned.refund.turn("Please refund my order ORD-90131.", "A")
     return asyncio.run(turn).trace_id
 
