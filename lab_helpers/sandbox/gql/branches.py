@@ -70,6 +70,8 @@ class Branch:
         self.alternative = alternative
         self.typing = typing
         self.graph = graph
+        # unique in the whole statement: a subquery may read the slots of the pattern around it
+        self.names = {slot: lowering.fresh("s") for slot in alternative.slots}
         self.elements: dict[int, Element] = {}
         self.walks: dict[int, Walk] = {}
         self.sources: dict[int, exp.Expression] = {}
@@ -116,7 +118,7 @@ class Branch:
         )
 
     def _read(self, slot: int, tables: tuple[ElementTable, ...]) -> None:
-        name = f"s{slot}"
+        name = self.names[slot]
         declared = admitted(self.alternative, slot, self.graph)
         if self._stands_alone(slot, tables):
             element = TableElement(self.graph, tables[0], name, declared)

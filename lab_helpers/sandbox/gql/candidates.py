@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import product
 
-from .alternatives import WALK, Alternative
+from .alternatives import WALK, Alternative, expand
 from .labels import known
 from .schema import EDGE, ElementTable, PropertyGraph
+from .syntax import PathPattern
 
 MAX_COMBINATIONS = 6
 
@@ -48,9 +49,10 @@ def typings(alternative: Alternative, graph: PropertyGraph) -> list[Typing]:
     }
     if not _narrow(alternative, graph, found):
         return []
-    combinations = _combinations(alternative, graph, found)
-    if combinations is not None:
-        return combinations
+    if not any(x.kind == WALK for x in alternative.slots.values()):  # a walk is read once
+        combinations = _combinations(alternative, graph, found)
+        if combinations is not None:
+            return combinations
     ordered = {
         i: tuple(t for t in graph.tables(alternative.slots[i].kind) if t in tables)
         for i, tables in found.items()
@@ -86,9 +88,15 @@ def _orientations(
 
 def _narrow(alternative: Alternative, graph: PropertyGraph, found: dict[int, set]) -> bool:
     """Drop tables that no neighbour supports, until nothing changes. False: nothing is left."""
+    walks = _walk_ends(alternative, graph)
     changed = True
     while changed:
         changed = False
+        for left, right, low, first, last in walks:
+            starts = found[left] if low == 0 else found[left] & first
+            stops = found[right] & (last | starts if low == 0 else last)
+            changed |= starts != found[left] or stops != found[right]
+            found[left], found[right] = starts, stops
         for edge, left, right, direction in _uses(alternative):
             edges, lefts, rights = set(), set(), set()
             for table in found[edge]:
@@ -109,6 +117,23 @@ def _narrow(alternative: Alternative, graph: PropertyGraph, found: dict[int, set
         if not all(found.values()):
             return False
     return True
+
+
+def _walk_ends(alternative: Alternative, graph: PropertyGraph) -> list[tuple]:
+    """(left, right, least rounds, tables a hop can start in, tables it can end in) of each walk."""
+    ends = []
+    for slot in alternative.slots.values():
+        if slot.kind != WALK:
+            continue
+        first: set[ElementTable] = set()
+        last: set[ElementTable] = set()
+        for hop in expand((PathPattern((slot.walk.term,)),)):
+            _, sequence = hop.paths[0]
+            for typing in typings(hop, graph):
+                first.update(typing.tables[sequence[0]])
+                last.update(typing.tables[sequence[-1]])
+        ends.append((*slot.ends[0], slot.walk.low, first, last))
+    return ends
 
 
 def _combinations(

@@ -46,8 +46,8 @@ class Needs:
             self._syntax(value)
 
     def _syntax(self, node: object) -> None:
-        if isinstance(node, s.Match):
-            self._statement += 1
+        if isinstance(node, s.Match) or (isinstance(node, s.PathPattern) and node.selector):
+            self._statement += 1  # a path with a search is joined to the others like a statement
         if isinstance(node, s.ElementPattern | s.PathPattern) and node.variable:
             folded = node.variable.lower()
             first = self._declared.setdefault(folded, self._statement)

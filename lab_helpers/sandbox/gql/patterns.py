@@ -30,7 +30,7 @@ from .elements import (
 from .errors import error_at
 from .schema import EDGE, NODE, PropertyGraph
 from .scope import Scope
-from .sqlnodes import cast, column, null, number, select, subquery, union_all
+from .sqlnodes import call, cast, column, null, number, select, subquery, union_all
 
 if TYPE_CHECKING:
     from .statements import Lowering
@@ -220,6 +220,9 @@ class Pattern:
         )
         count = self.lowering.translator.scalar(self.selector.count, self.incoming)
         everything = exp.Select(expressions=[exp.Star()]).from_(subquery(rows, name), copy=False)
+        # greatest() hides the plain `row_number() <= k` from DuckDB 1.5's top-n rewrite, which
+        # fails with an internal error when the same subplan appears twice
+        rank = call("greatest", rank, number(1))
         return everything.qualify(exp.LTE(this=rank, expression=count), copy=False)
 
     def _exported(self, relation: str) -> dict[str, Value]:

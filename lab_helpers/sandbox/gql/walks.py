@@ -52,7 +52,7 @@ _BY_SEARCH = """
 WITH RECURSIVE {hop} AS MATERIALIZED (SELECT * FROM hop_rows),
 {walk}("$from", "$to", {names}, "$rounds", "$hops", "$cost", "$phase", "$path")
 USING KEY ("$from", "$to", "$phase", "$path") AS (
-  SELECT "$id", "$id", {empty}, 0, 0, {zero}, 0, ''
+  SELECT "$id", "$id", {empty}, 0, 0, {zero}, 0, '{mark}'
   FROM seed_rows
   UNION
   SELECT "$from", "$to", {names}, "$rounds", "$hops", "$cost", "$phase", "$path" FROM (
@@ -86,7 +86,7 @@ class Walk:
         self.mode = entry.mode
         self.graph = branch.graph
         self.lowering = branch.lowering
-        self.name = f"s{slot}"
+        self.name = branch.names[slot]
         self.selector = branch.alternative.paths[0][0].selector
         self._refuse_outer_names()
         self.groups = {
@@ -155,6 +155,7 @@ class Walk:
         names = {
             "hop": f'"{self.lowering.fresh("hop")}"',
             "walk": f'"{self.lowering.fresh("walk")}"',
+            "mark": self.name,  # keeps DuckDB from merging two equal walks, which it does wrongly
             "low": self.quantified.low,
             "names": ", ".join(lists),
             "empty": ", ".join(f"CAST([] AS {kind}) AS {name}" for name, kind in lists.items()),
