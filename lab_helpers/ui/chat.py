@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lab_helpers.ui.style import chip, esc
-from lab_helpers.ui.words import STEPS, decision, failure, order_name, spoke
+from lab_helpers.ui.words import STEPS, counted, decision, failure, order_name, spoke
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.agent import TurnResult
@@ -179,7 +179,7 @@ def question_html(chat: Conversation, orders: Sequence[Order]) -> str:
 
 def order_html(order: Order) -> str:
     """One order as a line: number, products, status, price, age."""
-    age = "not delivered" if order.age_days is None else f"{order.age_days} d ago"
+    age = "not delivered" if order.age_days is None else counted(order.age_days, "day")
     status = chip(order.status, _STATUS_TONES.get(order.status, ""))
     return (
         f'<div class="soa-order"><b>{esc(order_name(order.order_id))}</b>'

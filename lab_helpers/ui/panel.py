@@ -263,14 +263,14 @@ class RefundPanel:
             self._rows[order.order_id][1].value = _part(view.order_html(order))
 
     def _row(self, order_id: int) -> tuple[w.HBox, w.HTML]:
-        line = w.HTML(layout=w.Layout(flex="1 1 0%", min_width="0"))
+        line = w.HTML(layout=w.Layout(flex="1 1 280px", min_width="0"))
         ask = w.Button(
             description=f"Refund {order_name(order_id)}",
             tooltip=f"Say: {_request(order_id)}",
             layout=w.Layout(width="164px", flex="0 0 auto"),
         )
         ask.on_click(lambda _: self.say(_request(order_id)))
-        row = w.HBox([line, ask], layout=w.Layout(align_items="center", overflow="visible"))
+        row = _across(line, ask)
         row.add_class("soa-row")
         return row, line
 
@@ -315,7 +315,7 @@ class RefundPanel:
         body.layout.align_items, body.layout.grid_gap = "flex-start", "12px 20px"
         head = _across(self.persona, self.reset)
         head.layout.justify_content = "space-between"
-        heading = w.HTML(_part("<h4>Orders of this customer, as Spanner holds them</h4>"))
+        heading = w.HTML(_part("<h4>Orders as Spanner holds them, with days since delivery</h4>"))
         self.widget = w.VBox(
             [
                 w.HTML(style(TABLE, view.PANEL)),

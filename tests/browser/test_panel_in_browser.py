@@ -148,12 +148,13 @@ def test_nothing_is_cut_off_in_a_narrow_window(face, width):
         face.page.set_viewport_size(WINDOW)
 
 
-# Elements of the panel that reach past its right edge, or whose text is cut.
+# Elements that reach past the right edge of the panel or of their own part, or whose text is cut.
 TOO_WIDE = """panel => {
-  const edge = panel.getBoundingClientRect().right + 1;
+  const right = e => e.getBoundingClientRect().right;
+  const past = (e, frame) => right(e) > right(frame) + 1;
   return [...panel.querySelectorAll('*')]
     .filter(e => e.checkVisibility() && !e.closest('style'))
-    .filter(e => e.getBoundingClientRect().right > edge
+    .filter(e => past(e, panel) || past(e, e.closest('.soa-part') ?? panel)
       || (e.tagName === 'BUTTON' && e.scrollWidth > e.clientWidth + 1))
     .map(e => `${e.tagName} ${e.className} ${e.textContent.slice(0, 40)}`);
 }"""
