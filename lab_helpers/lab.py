@@ -12,6 +12,7 @@ from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 
 if TYPE_CHECKING:
+    from lab_helpers.agents.gate.agent import GateAgent
     from lab_helpers.agents.refund.agent import RefundAgent
     from lab_helpers.checks import CheckResult, Progress
     from lab_helpers.provision.install import Provisioned
@@ -87,6 +88,16 @@ class Lab:
         catalog = KnowledgeCatalog(configuration.catalog_lookup(self.config))
         return RefundAgent(self.config, self.operations, self.trail, catalog)
 
+    @functools.cached_property
+    def gate(self) -> GateAgent:
+        """The fail-closed gate: `await lab.gate.run(seed=1)`, `lab.gate.verify()`."""
+        self._need_provisioned()
+        if self.operations.state("ddl-gate") is None:
+            self.provision(progress=None)  # a lab set up before the gate was part of it
+        from lab_helpers.agents.gate.agent import GateAgent
+
+        return GateAgent(self.config, self.operations, self.trail)
+
     # -- setting up and putting back ----------------------------------------------------------
 
     def provision(self, scale: int = 1, progress: Any = True) -> Provisioned:
@@ -155,7 +166,7 @@ class Lab:
 
         rows = cleanup(self.config, self.spanner, self.bigquery, confirm=confirm)
         if confirm:
-            for name in ("operations", "refund", "trail", "_provisioned"):
+            for name in ("operations", "refund", "gate", "trail", "_provisioned"):
                 self.__dict__.pop(name, None)
         return Table(rows, caption="Clean-up", empty="There is nothing of the lab to remove.")
 
@@ -320,7 +331,7 @@ class Lab:
             client = self.__dict__.pop(name, None)
             if client is not None:
                 client.close()
-        for name in ("operations", "trail", "refund"):
+        for name in ("operations", "trail", "refund", "gate"):
             self.__dict__.pop(name, None)
 
     def __repr__(self) -> str:

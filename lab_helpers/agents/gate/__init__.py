@@ -1,0 +1,1 @@
+"""The fail-closed gate (seed 004): triage → gardener → gate → ledger."""
