@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -20,6 +21,7 @@ from bqemulator.api.dependencies import AppContext  # noqa: E402
 from bqemulator.config import LogLevel, PersistenceMode, Settings  # noqa: E402
 
 from lab_helpers.sandbox.bigquery import routes  # noqa: E402
+from lab_helpers.sandbox.bigquery.row_counts import CountedCatalog  # noqa: E402
 from lab_helpers.sandbox.bigquery.time_travel import without_time_travel  # noqa: E402
 
 _START_LIMIT_S = 60.0
@@ -84,7 +86,10 @@ class BigQueryServer:
         create_app = emulator.create_app
 
         def create_lab_app(context: AppContext) -> Guard:
+            context = replace(context, catalog=CountedCatalog(context))
             context = without_time_travel(context)
+            # Many small statements: DuckDB's idle workers cost more than they bring.
+            context.engine.connection.execute("SET threads TO 1")
             app = create_app(context)
             routes.install(app, context)
             return Guard(app, self._health)

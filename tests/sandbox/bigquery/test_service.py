@@ -125,3 +125,15 @@ def test_a_failed_query_is_an_error_by_either_call(client, sql, error):
         client.query_and_wait(sql)
     with pytest.raises(error):
         client.query(sql).result()
+
+
+def test_a_table_knows_its_number_of_rows(client: bigquery.Client, table: str, ask: Ask) -> None:
+    assert client.get_table(table).num_rows == 0
+    client.insert_rows_json(table, [{"id": "a"}, {"id": "b"}])
+    assert client.get_table(table).num_rows == 2
+    ask("DELETE FROM {d}.t WHERE id = 'a'")
+    assert client.get_table(table).num_rows == 1
+    ask("TRUNCATE TABLE {d}.t")
+    assert client.get_table(table).num_rows == 0
+    client.insert_rows_json(table, [{"id": "c"}])
+    assert client.get_table(table).num_rows == 1
