@@ -14,8 +14,8 @@ from google.genai import types
 
 from lab_helpers.agents.gate import lineage, shift, workflow
 from lab_helpers.agents.gate.case import CASE, HELD, Audited, Case
-from lab_helpers.agents.gate.gate import MOST_DRAFTS
 from lab_helpers.agents.gate.gardener import Item
+from lab_helpers.agents.gate.gate import MOST_DRAFTS
 from lab_helpers.agents.gate.result import DraftResult, GateRun, StepResult
 from lab_helpers.agents.gate.shift import Step
 from lab_helpers.agents.gate.standin import ScriptedAuditor, StandInAuditor, StandInHandler

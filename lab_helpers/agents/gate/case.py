@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from lab_helpers.agents.gate.gardener import Item, Tended
 from lab_helpers.agents.gate.shift import Step
 from lab_helpers.agents.gate.triage import Brief
-from lab_helpers.agents.gate.verdict import Verdict
 from lab_helpers.agents.gate.voice import Auditor, Draft, Handler
 from lab_helpers.agents.trace import Trace, new_id
+from lab_helpers.agents.verdict import Verdict
 
 RELEASED, RETURNED, HELD = "RELEASED", "RETURNED", "HELD"
 
@@ -38,7 +38,7 @@ class Audited:
 
 @dataclass
 class Case:
-    """What the nodes of one message share. `page` belongs to the run and moves from step to step."""
+    """What the nodes of one message share. `page` is the run's, and moves from step to step."""
 
     run_id: str
     step: Step

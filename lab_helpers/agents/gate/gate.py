@@ -16,10 +16,10 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from pydantic import PrivateAttr
 
-from lab_helpers.agents.gate import verdict as door
+from lab_helpers.agents import verdict as door
 from lab_helpers.agents.gate.case import CASE, HELD, RETURNED, Audited, Case
-from lab_helpers.agents.gate.verdict import Verdict
 from lab_helpers.agents.trace import TRACE, TracedBaseAgent
+from lab_helpers.agents.verdict import Verdict
 from lab_helpers.stores.ledger import VERDICT, LedgerStore
 
 MOST_DRAFTS = 2

@@ -142,21 +142,25 @@ def _page(steps: tuple[StepResult, ...] | list[StepResult], head: str = "") -> s
 
 def _step(step: StepResult) -> str:
     edge = _EDGE["RELEASED" if step.released else "HELD"]
-    moves = "".join(
-        f"<div><small>{action}: <code>{html.escape(', '.join(step.moved(action)))}</code></small></div>"
-        for action in _MOVES
-        if step.moved(action)
-    )
+    moves = "".join(_move(step, action) for action in _MOVES if step.moved(action))
     drafts = "".join(f"<li>{_draft(draft)}</li>" for draft in step.drafts)
-    if step.released:
-        end = f"<b>locked</b>, said by {html.escape(step.drafts[-1].handler_spoke)}: {html.escape(step.reply or '')}"
-    else:
-        end = f"<b>not locked</b>, a person must look: {html.escape(step.why or '')}"
     return (
         f"<div style='border-left:4px solid {edge};padding:4px 12px;margin:0 0 8px'>"
         f"<b>{html.escape(step.name)}</b>: “{html.escape(step.message)}”{moves}"
-        f"<ol style='margin:4px 0'>{drafts}</ol><div>{end}</div></div>"
+        f"<ol style='margin:4px 0'>{drafts}</ol><div>{_end(step)}</div></div>"
     )
+
+
+def _move(step: StepResult, action: str) -> str:
+    items = html.escape(", ".join(step.moved(action)))
+    return f"<div><small>{action}: <code>{items}</code></small></div>"
+
+
+def _end(step: StepResult) -> str:
+    if not step.released:
+        return f"<b>not locked</b>, a person must look: {html.escape(step.why or '')}"
+    said_by = html.escape(step.drafts[-1].handler_spoke)
+    return f"<b>locked</b>, said by {said_by}: {html.escape(step.reply or '')}"
 
 
 def _draft(draft: DraftResult) -> str:

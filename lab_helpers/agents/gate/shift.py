@@ -49,6 +49,7 @@ class Shift:
     steps: tuple[Step, ...]
     topics: dict[str, tuple[str, ...]]
     kinds: dict[str, Kind]
+    numbers: dict[str, int]
 
     def background(self) -> list[Item]:
         """The items that must never enter the conversation."""
@@ -70,6 +71,7 @@ def load() -> Shift:
         ),
         topics={topic: tuple(words) for topic, words in told["topics"].items()},
         kinds={name: _kind(name, kind) for name, kind in told["kinds"].items()},
+        numbers=told["numbers"],
     )
 
 

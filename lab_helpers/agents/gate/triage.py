@@ -9,15 +9,6 @@ from lab_helpers.agents.gate.shift import Shift
 
 ORDER, AFTER_SALES = "order", "after-sales"
 
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SMALL = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-).split()
-_NUMBERS = {
-    **{word: n for n, word in enumerate(_SMALL, 1)},
-    **{word: 10 * n for n, word in enumerate(_TENS, 2)},
-}
 _DAY = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b")
 
 
@@ -58,4 +49,4 @@ def _quantity(plain: str, shift: Shift) -> int | None:
     if found is None:
         return None
     number = found.group(1)
-    return int(number) if number.isdigit() else _NUMBERS.get(number)
+    return int(number) if number.isdigit() else shift.numbers.get(number)

@@ -14,8 +14,8 @@ from typing import Protocol
 from lab_helpers.agents.gate.gardener import Item
 from lab_helpers.agents.gate.shift import Kind
 from lab_helpers.agents.gate.triage import Brief
-from lab_helpers.agents.gate.verdict import Verdict
 from lab_helpers.agents.model import Model, ModelReply
+from lab_helpers.agents.verdict import Verdict
 
 GEMINI, STAND_IN = "gemini", "stand-in"
 DRAFT_TOKENS, VERDICT_TOKENS = 300, 250
