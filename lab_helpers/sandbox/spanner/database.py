@@ -63,7 +63,7 @@ class Database:
             raise storage_failed(error) from error
         self.lock = WriterLock()
         self.timeline = Timeline()
-        self.broken = False  # DuckDB wants the file opened again
+        self.broken = False  # the file has to be opened again
         self._boot = secrets.token_hex(4)
         self._guard = threading.Lock()
         self._begun = 0
@@ -161,7 +161,7 @@ class Database:
                 connection.close()  # it still holds the rest of the rows
 
     def explain(self, error: duckdb.Error, table: Table | None) -> SpannerError:
-        self.broken |= duckdb_errors.is_fatal(error)
+        self.broken |= duckdb_errors.needs_reopening(error)
         return duckdb_errors.explain(error, self.schema, table, self._check_texts)
 
     def _check_texts(self, table: str) -> list[str]:

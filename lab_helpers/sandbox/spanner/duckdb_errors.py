@@ -38,9 +38,14 @@ _STORAGE = (
 )
 
 
-def is_fatal(error: BaseException) -> bool:
-    """After these DuckDB refuses everything until the file is opened again."""
-    return isinstance(error, duckdb.FatalException | duckdb.InternalException)
+# A commit that could not reach the disk comes as an error of the transaction.
+_NOT_WRITTEN = re.compile(r"Could not (write|sync|truncate)|No space left|IO Error")
+
+
+def needs_reopening(error: duckdb.Error) -> bool:
+    """True after errors that leave DuckDB at odds with its file."""
+    fatal = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)
+    return isinstance(error, fatal) or _NOT_WRITTEN.search(str(error)) is not None
 
 
 def explain(
@@ -50,7 +55,7 @@ def explain(
     text = str(error)
     if isinstance(error, duckdb.ConstraintException) and table is not None:
         return _constraint(text, schema, table, check_texts)
-    if isinstance(error, _STORAGE) or "IO Error" in text:
+    if isinstance(error, _STORAGE) or _NOT_WRITTEN.search(text):
         return storage_failed(error)
     for classes, respond in _RESPONSES:
         if isinstance(error, classes):

@@ -86,10 +86,14 @@ def not_here(what: str) -> SpannerError:
 
 
 def storage_failed(reason: object) -> SpannerError:
-    return SpannerError(
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
+    """A full disk, or memory used up.
+
+    RESOURCE_EXHAUSTED would be the natural code, but clients repeat such calls in silence, a commit
+    for up to an hour; this one reaches the person at once.
+    """
+    return failed_precondition(
         "The sandbox could not write to its data folder; nothing of this request was kept. "
-        f"Free some disk space or memory and try again. ({first_line(reason)})",
+        f"Free some disk space or memory and try again. ({first_line(reason)})"
     )
 
 

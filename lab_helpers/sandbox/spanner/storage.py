@@ -42,6 +42,7 @@ class Storage:
         self._root.execute("SET GLOBAL lock_configuration = true")
         self._guard = threading.Lock()
         self._spare: list[duckdb.DuckDBPyConnection] = []
+        self._closed = False
 
     def borrow(self) -> duckdb.DuckDBPyConnection:
         """A connection outside any transaction; hand it back with `give_back`."""
@@ -52,7 +53,7 @@ class Storage:
 
     def give_back(self, connection: duckdb.DuckDBPyConnection) -> None:
         with self._guard:
-            if len(self._spare) < SPARE_CONNECTIONS:
+            if len(self._spare) < SPARE_CONNECTIONS and not self._closed:
                 self._spare.append(connection)
                 return
         connection.close()
@@ -84,7 +85,9 @@ class Storage:
             connection.execute("CHECKPOINT")
 
     def close(self) -> None:
+        """The file is free once the connections that are still lent out have come back."""
         with self._guard:
+            self._closed = True
             for connection in self._spare:
                 connection.close()
             self._spare.clear()

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 import duckdb
+import grpc
 
 from lab_helpers.sandbox.spanner.constraints import Changes
 from lab_helpers.sandbox.spanner.errors import SpannerError, aborted, failed_precondition, invalid
@@ -194,8 +195,10 @@ class Transaction:
             try:
                 return self._commit(mutations)
             except duckdb.Error as error:
-                self._end(State.ROLLED_BACK)
-                raise self._database.explain(error, None) from error
+                failure = self._database.explain(error, None)
+                is_abort = failure.code is grpc.StatusCode.ABORTED
+                self._end(State.ABORTED if is_abort else State.ROLLED_BACK)
+                raise failure from error
             except SpannerError:
                 if self.state is State.OPEN:
                     self._end(State.ROLLED_BACK)
@@ -220,12 +223,7 @@ class Transaction:
         connection.execute(
             "INSERT INTO sandbox_private.commits VALUES (?, ?)", [self.id, self.commit_time]
         )
-        try:
-            connection.execute("COMMIT")
-        except duckdb.TransactionException as error:
-            if "IO Error" in str(error) or "space" in str(error):
-                raise
-            self._abort(f"was aborted: {error}")
+        connection.execute("COMMIT")
         self._database.timeline.changed()
         self._give_back()
         self._end(State.COMMITTED)
