@@ -1,6 +1,7 @@
 """Functions of graph elements, paths, arrays and JSON, and GoogleSQL's own meanings."""
 
 import json
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -69,8 +70,12 @@ CASES = {
     "path_tests": (
         "MATCH p = (:Person)-[:Knows]->{2}() RETURN IS_TRAIL(p) AS t, IS_ACYCLIC(p) AS a, "
         "IS_SIMPLE(p) AS s, COUNT(*) AS n ORDER BY n, s",
-        [(False, False, False, 1), (True, False, False, 1), (True, True, True, 1),
-         (True, False, True, 2)],
+        [
+            (False, False, False, 1),
+            (True, False, False, 1),
+            (True, True, True, 1),
+            (True, False, True, 2),
+        ],
     ),
     "path_equality": (
         "MATCH p = (a:Person {id: 1})-[k:Knows]->(b) RETURN p = PATH(a, k, b) AS same, "
@@ -151,8 +156,10 @@ CASES = {
     # GoogleSQL's meanings
     "division_is_real": ("RETURN 3 / 2 AS a, DIV(7, 2) AS b, MOD(7, 3) AS c", [(1.5, 3, 1)]),
     "safe_divide": ("RETURN SAFE_DIVIDE(1, 0) AS a", [(None,)]),
-    "integers_are_64_bit": ("RETURN 2147483647 + 1 AS a, 65536 * 65536 AS b",
-                            [(2147483648, 4294967296)]),
+    "integers_are_64_bit": (
+        "RETURN 2147483647 + 1 AS a, 65536 * 65536 AS b",
+        [(2147483648, 4294967296)],
+    ),
     "sum_is_int64": ("MATCH (p:Person) RETURN SUM(p.age) AS s", [(95,)]),
     "timestamp_diff_counts_whole_days": (
         "RETURN TIMESTAMP_DIFF(TIMESTAMP '2024-03-11 11:00:00', TIMESTAMP '2024-03-09 12:00:00', "
@@ -276,17 +283,12 @@ def test_json_passes_the_notebook_drawing(world):
     conversion = pytest.importorskip("spanner_graphs.conversion")
     rows = world.gql("MATCH p = (:Person)-[]->() RETURN TO_JSON(p) AS p")
     data = {"p": [json.loads(p) for (p,) in rows]}
-    fields = [type("Field", (), {"name": "p"})()]
-    try:
-        nodes, edges = conversion.get_nodes_edges(data, fields, None)
-    except TypeError:
-        nodes, edges = conversion.get_nodes_edges(data, fields)
-    assert len(nodes) == 6
+    fields = [SimpleNamespace(name="p", typename="JSON")]
+    nodes, edges = conversion.get_nodes_edges(data, fields, None)
+    assert len(nodes) == 5
     assert len(edges) == 7
 
 
 def test_typeof_names_the_element_type(world):
     ((shown,),) = world.gql("MATCH (c:City {code: 'FAR'}) RETURN TYPEOF(c) AS t")
-    assert shown == (
-        "GRAPH_NODE(world)<code STRING, name STRING, people INT64, population INT64>"
-    )
+    assert shown == ("GRAPH_NODE(world)<code STRING, name STRING, people INT64, population INT64>")

@@ -84,7 +84,8 @@ CASES = {
         [(["FAR", "LIS", "POR"],)],
     ),
     "two_graph_tables": (
-        "SELECT a.n + b.n AS n FROM GRAPH_TABLE(world MATCH (p:Person) RETURN COUNT(*) AS n) AS a, "
+        "SELECT a.n + b.n AS n FROM "
+        "GRAPH_TABLE(world MATCH (p:Person) RETURN COUNT(*) AS n) AS a, "
         "GRAPH_TABLE(world MATCH (c:City) RETURN COUNT(*) AS n) AS b",
         [(7,)],
     ),
@@ -111,8 +112,10 @@ def test_sql_around(world, query, expected):
     [
         ("SELECT * FROM GRAPH_TABLE(world MATCH (c:City) RETURN c.code, c.name)", ("code", "name")),
         ("SELECT c.code AS k FROM GRAPH_TABLE(world MATCH (c:City))", ("k",)),
-        ("SELECT p.*, g.code FROM person AS p, GRAPH_TABLE(world MATCH (c:City) RETURN c.code) g",
-         ("id", "name", "age", "city", "joined", "code")),
+        (
+            "SELECT p.*, g.code FROM person AS p, GRAPH_TABLE(world MATCH (c:City) RETURN c.code) g",
+            ("id", "name", "age", "city", "joined", "code"),
+        ),
     ],
 )
 def test_output_names(world, query, columns):

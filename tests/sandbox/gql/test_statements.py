@@ -14,8 +14,12 @@ CASES = {
     "comma_patterns_join_on_shared_variables": (
         "MATCH (a:Person)-[:Knows]->(b:Person), (b)-[:Lives]->(c:City) "
         "RETURN a.name AS a, b.name AS b, c.code ORDER BY a, b",
-        [("Ana", "Ben", "LIS"), ("Ben", "Ana", "LIS"), ("Ben", "Cleo", "POR"),
-         ("Cleo", "Cleo", "POR")],
+        [
+            ("Ana", "Ben", "LIS"),
+            ("Ben", "Ana", "LIS"),
+            ("Ben", "Cleo", "POR"),
+            ("Cleo", "Cleo", "POR"),
+        ],
     ),
     "comma_patterns_without_shared_variables_multiply": (
         "MATCH (a:City), (b:City) RETURN COUNT(*) AS n",
@@ -140,8 +144,7 @@ CASES = {
         [("Ana", 1), ("Faro", 2)],
     ),
     "union_distinct": (
-        "MATCH (:Person)-[:Lives]->(c) RETURN c.code UNION DISTINCT "
-        "MATCH (c:City) RETURN c.code",
+        "MATCH (:Person)-[:Lives]->(c) RETURN c.code UNION DISTINCT MATCH (c:City) RETURN c.code",
         [("FAR",), ("LIS",), ("POR",)],
     ),
     "intersect_distinct": (
