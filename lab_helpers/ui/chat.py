@@ -205,8 +205,8 @@ overflow-wrap:anywhere;border:1px solid transparent}
 .soa-agent{background:var(--soa-soft);border-color:var(--soa-line)}
 .soa-me{margin-left:auto;background:color-mix(in srgb,var(--soa-info) 14%,var(--soa-bg));
 border-color:color-mix(in srgb,var(--soa-info) 35%,var(--soa-bg))}
-.soa-panel ol.soa-steps{list-style:none;margin:0;padding:0}
-.soa-panel ol.soa-steps li{display:grid;grid-template-columns:20px 1fr auto;column-gap:6px;
+.soa-panel div ol.soa-steps{list-style:none;margin:0;padding:0}
+.soa-panel div ol.soa-steps li{display:grid;grid-template-columns:20px 1fr auto;column-gap:6px;
 padding:5px 0;margin:0;border-bottom:1px solid var(--soa-line)}
 .soa-mark{color:color-mix(in srgb,var(--hue,var(--soa-muted)) 70%,var(--soa-fg));
 font-weight:700;text-align:center}

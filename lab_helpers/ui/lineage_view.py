@@ -15,13 +15,13 @@ from lab_helpers.ui.words import STEPS, TONES, order_name
 Row = Mapping[str, Any]
 
 _WALK = """
-.soa-walk{margin:4px 0;max-width:860px}
+.soa figure.soa-walk{margin:4px 0;max-width:860px}
 .soa-walk .soa-why{margin:0 0 8px}
 .soa-walk .soa-box{display:inline-block;border:1px solid var(--hue,var(--soa-line));
 border-radius:6px;padding:4px 10px;background:color-mix(in srgb,
 var(--hue,var(--soa-fg)) 6%,var(--soa-bg));overflow-wrap:anywhere}
 .soa-walk small{color:var(--soa-muted);font-size:12px}
-.soa-walk ol{list-style:none;margin:0 0 0 14px;padding:6px 0 0}
+.soa figure.soa-walk ol{list-style:none;margin:0 0 0 14px;padding:6px 0 0}
 .soa-walk li{position:relative;margin:0;padding:3px 0 3px 24px;
 border-left:1px solid var(--soa-line);display:flex;flex-wrap:wrap;align-items:center;gap:4px 8px}
 .soa-walk li::before{content:"";position:absolute;left:0;top:18px;width:18px;

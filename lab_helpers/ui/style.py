@@ -21,7 +21,7 @@ var(--colab-primary-surface-color,var(--vscode-editor-background,#fff)));
 font:14px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--soa-fg)}
 .soa *{box-sizing:border-box}
 .soa code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;
-background:none;color:inherit;padding:0}
+background:none!important;color:inherit;padding:0!important}
 .soa p{margin:0}
 .soa pre{margin:0;overflow-x:auto}
 .soa-chip{display:inline-block;padding:0 8px;border-radius:10px;font-size:12px;font-weight:600;
