@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from google.auth.credentials import AnonymousCredentials
@@ -42,9 +43,13 @@ class Sandbox:
     port: int
     data_dir: Path
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"SPANNER_EMULATOR_HOST": f"127.0.0.1:{self.port}"}
+
     def client(self) -> spanner.Client:
-        os.environ["SPANNER_EMULATOR_HOST"] = f"127.0.0.1:{self.port}"
-        return spanner.Client(project=PROJECT, credentials=AnonymousCredentials())
+        with mock.patch.dict(os.environ, self.environment):
+            return spanner.Client(project=PROJECT, credentials=AnonymousCredentials())
 
     def kill(self) -> None:
         """kill -9."""

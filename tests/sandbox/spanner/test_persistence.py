@@ -75,8 +75,7 @@ with ThreadPoolExecutor(4) as pool:
 """
 
 
-@pytest.mark.parametrize("after", [30, 100])
-def test_kill_in_the_middle_of_transactions(starter, tmp_path, after):
+def test_kill_in_the_middle_of_transactions(starter, tmp_path):
     sandbox = starter(tmp_path)
     bank(sandbox.client())
     # In a process of its own: a client waits without end for a server that is gone.
@@ -86,7 +85,7 @@ def test_kill_in_the_middle_of_transactions(starter, tmp_path, after):
         text=True,
         cwd=Path(__file__).parents[3],
     )
-    acknowledged = [stream.stdout.readline().strip() for _ in range(after)]
+    acknowledged = [stream.stdout.readline().strip() for _ in range(60)]
     sandbox.kill()
     time.sleep(0.1)
     stream.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -155,9 +156,10 @@ with ThreadPoolExecutor(5) as pool:
 """
 
 
-def test_increments_from_several_processes_are_all_counted(database):
+def test_increments_from_several_processes_are_all_counted(sandbox, database):
     command = [sys.executable, "-c", _INCREMENT, PROJECT, INSTANCE, database.database_id]
-    clients = [subprocess.Popen(command) for _ in range(3)]
+    environment = {**os.environ, **sandbox.environment}
+    clients = [subprocess.Popen(command, env=environment) for _ in range(3)]
     assert [client.wait(60) for client in clients] == [0, 0, 0]
     assert rows(database, "SELECT v FROM t WHERE id = 1") == [[75]]
 
