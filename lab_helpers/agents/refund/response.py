@@ -1,15 +1,15 @@
-"""Step 5: say what happened. A model may word it; what it says is checked against the facts."""
+"""Step 5: say what happened. A model may word it; the gate's door decides whether it is said."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from lab_helpers.agents.model import Model
-from lab_helpers.agents.refund import language, templates
+from lab_helpers.agents.refund import claims, language, templates
 from lab_helpers.agents.refund.turn import Turn
+from lab_helpers.agents.verdict import Verdict
 
 MAX_TOKENS = 300
 
@@ -38,6 +38,7 @@ def facts(turn: Turn) -> dict[str, Any]:
         "candidate_orders": turn.candidates,
         "language": turn.language,
         "trace_id": turn.trace.trace_id,
+        "rolling_window_days": (turn.contract or {}).get("rolling_window_days"),
         "stale_approval": turn.stale_approval,
         "store_down": turn.store_down,
     }
@@ -52,51 +53,23 @@ async def speak(model: Model, turn: Turn) -> tuple[str, str]:
             {"facts": known, "message": turn.prompt}, ensure_ascii=False, default=str
         )
         answer = await model.text(SYSTEM, prompt, max_tokens=MAX_TOKENS)
-        if answer.text and grounded(answer.text, known):
-            return answer.text.strip(), "gemini"
+        if answer.text:
+            verdict = claims.audit(answer.text, known)
+            if verdict.released is True:
+                return answer.text.strip(), "gemini"
+            _say_in_the_trail(turn, verdict)
     return templates.reply(known), "template"
 
 
-_AMOUNT = re.compile(r"[$€£]\s?(\d[\d.,]*\d|\d)")
-_DONE = re.compile(
-    r"\b(?:refunded|refund (?:has been|was|is) (?:made|issued|processed|completed|approved)|"
-    r"reembolsad[oa]s?|"
-    r"reembolso (?:se )?(?:ha sido |fue )?(?:hizo|hecho|procesado|aprobado|completado))\b"
-)
-_INTERNAL = re.compile(
-    r"\b(?:ctx\.state|policy_eval|action_outcome|user_id|trace_buffer|lineage_buffer|catalog_contract|"
-    r"resolution_mode|evaluation_result|failure_code|decision_status|pending_order_id|customer_tier)\b"
-)
-
-
 def grounded(text: str, known: Mapping[str, Any]) -> bool:
-    """True when a model's sentence claims no order, amount or refund that the facts do not hold."""
-    shown = known["candidate_orders"]
-    ids = {known["order_id"], *(c["order_id"] for c in shown)}
-    amounts = {round(c["price"], 2) for c in shown} | {
-        round(known.get("target_order_price") or 0, 2)
-    }
-    named = language.order_ids(text)
-    if named.malformed or not set(named.ids) <= ids:
-        return False
-    for found in _AMOUNT.findall(text):
-        try:
-            if round(float(found.replace(",", "")), 2) not in amounts:
-                return False
-        except ValueError:
-            return False
-    plain = language.plain(text)
-    if known["decision_status"] != "APPROVED" and _DONE.search(plain) and not _negated(plain):
-        return False
-    return not _INTERNAL.search(text)
+    """True when a model's sentence claims nothing that the facts do not hold."""
+    return claims.audit(text, known).released is True
 
 
-def _negated(plain: str) -> bool:
-    return bool(
-        re.search(
-            r"\b(?:not|no|nothing|cannot|can't|can be|could be|already|nada|ya|puede)\b", plain
-        )
-    )
+def _say_in_the_trail(turn: Turn, verdict: Verdict) -> None:
+    # The step that is speaking is the one that opened last; its row tells why the template spoke.
+    if turn.trace.steps:
+        turn.trace.steps[-1].error = f"draft returned: {verdict.reason}"[:200]
 
 
 def sync_cards(reply: str, candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
