@@ -375,7 +375,11 @@ class Branch:
                 elif self.alternative.slots[slot].kind == kind and not absorbed:
                     parts.append(array([self.elements[slot].struct()]))
             lists[kind] = _joined_lists(parts, struct_type(self.graph, kind) + "[]")
-        return Path(self.graph, struct([("n", lists[NODE]), ("e", lists[EDGE])]))
+        tables = None  # a walk may pass through any
+        if not any(slot in self.walks for slot in sequence):
+            found = {t for slot in sequence for t in self.typing.tables[slot]}
+            tables = tuple(t for t in self.graph.elements.values() if t in found)
+        return Path(self.graph, struct([("n", lists[NODE]), ("e", lists[EDGE])]), tables)
 
     def cost(self, sequence: list[int], by_cost: bool) -> exp.Expression:
         """The length of a path, or the sum of its COST expressions."""

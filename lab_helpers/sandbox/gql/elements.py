@@ -71,11 +71,11 @@ class ElementList:
     kind: str
     declared: Tables
     expression: exp.Expression
+    tables: Tables | None = None  # those that can occur; None: any
 
     def item(self, expression: exp.Expression) -> StructElement:
-        return StructElement(
-            self.graph, self.kind, self.graph.tables(self.kind), self.declared, expression
-        )
+        tables = self.graph.tables(self.kind) if self.tables is None else self.tables
+        return StructElement(self.graph, self.kind, tables, self.declared, expression)
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,14 @@ class Path:
 
     graph: PropertyGraph
     expression: exp.Expression
+    tables: Tables | None = None  # those that can occur in it; None: any
 
     def list_of(self, kind: str) -> ElementList:
         part = field(self.expression.copy(), "n" if kind != EDGE else "e")
-        return ElementList(self.graph, kind, self.graph.tables(kind), part)
+        possible = None
+        if self.tables is not None:
+            possible = tuple(t for t in self.tables if t.kind == kind)
+        return ElementList(self.graph, kind, self.graph.tables(kind), part, possible)
 
 
 class Element(ABC):

@@ -76,13 +76,13 @@ class Translator:
         found = self.value(node, scope)
         if isinstance(found, Element):
             return found
-        raise error_at(node, f"{role} needs a graph element, but {node.sql('bigquery')} is not one")
+        raise error_at(node, f"{role} needs a graph element, but {s.written(node)} is not one")
 
     def path(self, node: exp.Expression, scope: Scope, role: str) -> Path:
         found = self.value(node, scope)
         if isinstance(found, Path):
             return found
-        raise error_at(node, f"{role} needs a graph path, but {node.sql('bigquery')} is not one")
+        raise error_at(node, f"{role} needs a graph path, but {s.written(node)} is not one")
 
     # ------------------------------------------------------------------- the plain rule
 
@@ -207,9 +207,21 @@ class Translator:
         elif isinstance(left, Element | Path) or isinstance(right, Element | Path):
             raise error_at(node, "A graph element or path compares only with another one")
         else:
-            sides = {"this": expression_of(left), "expression": expression_of(right)}
-            return Scalar(type(node)(**sides), "BOOLEAN")
+            return self.comparison(node, scope)
         return Scalar(negation(found) if negative else exp.Paren(this=found), "BOOLEAN")
+
+    def comparison(self, node: exp.Binary, scope: Scope) -> Scalar:
+        """DuckDB would compare the text of JSON values; GoogleSQL refuses to compare them."""
+        left, right = self.value(node.this, scope), self.value(node.expression, scope)
+        for side in (left, right):
+            if isinstance(side, Scalar) and side.type == "JSON":
+                raise error_at(
+                    node,
+                    "Comparison is not defined for arguments of type JSON; "
+                    "use STRING(), INT64(), FLOAT64() or BOOL() around the value",
+                )
+        sides = {"this": expression_of(left), "expression": expression_of(right)}
+        return Scalar(type(node)(**sides), "BOOLEAN")
 
     def is_(self, node: exp.Is, scope: Scope) -> Scalar:
         found = self.value(node.this, scope)
@@ -321,7 +333,25 @@ class Translator:
                 exp.In(this=self.scalar(node.this, scope), query=exp.Subquery(this=rows)),
                 "BOOLEAN",
             )
+        value = self.value(node.this, scope)
+        if isinstance(value, Scalar) and value.type == "JSON":
+            raise error_at(node, "IN is not defined for arguments of type JSON")
+        if isinstance(value, Element):
+            return self._element_in(node, value, scope)
         return self.rebuilt(node, scope)
+
+    def _element_in(self, node: exp.In, element: Element, scope: Scope) -> Scalar:
+        """`a IN UNNEST(NODES(p))` and `a IN (b, c)` compare identities."""
+        unnest = node.args.get("unnest")
+        if unnest is not None:
+            items = self.value(unnest.expressions[0], scope)
+            if isinstance(items, ElementList):
+                found = functions.contains(items, element)
+                return Scalar(found, "BOOLEAN")
+        others = [self.element(x, scope, "IN") for x in node.expressions]
+        if not others:
+            raise unsupported(node, "IN over a query of graph elements")
+        return Scalar(exp.Paren(this=disjunction(same(element, x) for x in others)), "BOOLEAN")
 
     def query(self, node: exp.Expression, scope: Scope) -> Value:
         return self.lowering.sql_subquery(node, scope)
@@ -369,7 +399,7 @@ def _guarded(
     if isinstance(plain, exp.Literal) and not plain.is_string and float(plain.this) != 0:
         return result
     zero = equal(exp.Paren(this=divisor.copy()), number(0))
-    return case([(zero, fail(f"division by zero: {node.sql('bigquery')}"))], result)
+    return case([(zero, fail(f"division by zero: {s.written(node)}"))], result)
 
 
 def _type_of(node: exp.Expression, children: dict[str, Value]) -> str | None:
@@ -398,6 +428,7 @@ _RULES: dict[type | tuple, Callable[[Translator, exp.Expression, Scope], Value]]
     exp.Literal: Translator.literal,
     exp.Bracket: Translator.bracket,
     (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ): Translator.equality,
+    (exp.LT, exp.LTE, exp.GT, exp.GTE): Translator.comparison,
     exp.Is: Translator.is_,
     exp.Div: Translator.divide,
     exp.Mod: Translator.modulo,

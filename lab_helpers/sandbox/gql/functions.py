@@ -495,19 +495,18 @@ def _array_includes(t: Translator, node: exp.Expression, scope: Scope) -> Value:
         )
     value, wanted = t.value(items, scope), t.value(target, scope)
     if isinstance(value, ElementList) and isinstance(wanted, Element):
-        return Scalar(call("list_contains", _identities(value), wanted.identity()), "BOOLEAN")
+        return Scalar(contains(value, wanted), "BOOLEAN")
     return Scalar(call("list_contains", expression_of(value), expression_of(wanted)), "BOOLEAN")
 
 
-@rule("ARRAY_REVERSE", "ARRAY_SLICE")
-def _array_part(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
-    arguments = arguments_of(node)
-    value = t.value(arguments[0], scope)
-    items = expression_of(value)
-    if name_of(node) == "ARRAY_REVERSE":
-        found = call("list_reverse", items)
-    else:
-        raise unsupported(node, "ARRAY_SLICE")
+def contains(items: ElementList, element: Element) -> exp.Expression:
+    return call("list_contains", _identities(items), element.identity())
+
+
+@rule("ARRAY_REVERSE")
+def _array_reverse(t: Translator, node: exp.Expression, scope: Scope) -> Value:
+    value = t.value(_only(node, 1)[0], scope)
+    found = call("list_reverse", expression_of(value))
     if isinstance(value, ElementList):
         return ElementList(value.graph, value.kind, value.declared, found)
     return Scalar(found, value.type if isinstance(value, Scalar) else None)
@@ -570,22 +569,42 @@ def safe(t: Translator, node: exp.Expression, scope: Scope) -> Value:
 
 def _without_errors(expression: exp.Expression) -> exp.Expression:
     """Our own error() calls become NULL; what DuckDB may raise itself goes through TRY."""
-
-    def quiet(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Anonymous) and str(node.this) == "error":
-            return null()
-        return node
-
-    cleaned = expression.transform(quiet, copy=False)
+    cleaned = expression.transform(
+        lambda node: null() if _raises(node) else node,
+        copy=False,
+    )
     if any(is_aggregate(n) or isinstance(n, exp.Window) for n in cleaned.walk()):
         return cleaned
     return call("try", cleaned)
 
 
+def _raises(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.this) == "error"
+
+
+_NEVER_RAISES = (exp.Column, exp.Literal, exp.Null, exp.Boolean, exp.Parameter, exp.Paren)
+
+
 @rule("IFERROR")
 def _if_error(t: Translator, node: exp.Expression, scope: Scope) -> Value:
+    """`IFERROR(x, y)`: where x can fail in one place only, its own check chooses y."""
     attempt, otherwise = _only(node, 2)
-    raise unsupported(attempt.parent or otherwise, "IFERROR")
+    value, other = t.value(attempt, scope), t.value(otherwise, scope)
+    if not isinstance(value, Scalar):
+        return value  # reading a graph value cannot fail
+    if isinstance(attempt, _NEVER_RAISES):
+        return value
+    tree = exp.Paren(this=value.expression.copy())
+    guard = tree.this
+    while isinstance(guard, exp.Paren):
+        guard = guard.this
+    if isinstance(guard, exp.Case) and all(_raises(i.args["true"]) for i in guard.args["ifs"]):
+        for branch in guard.args["ifs"]:
+            branch.set("true", expression_of(other))
+        return Scalar(tree, value.type)
+    if _raises(guard) or name_of(attempt) == "ERROR":
+        return other
+    raise unsupported(attempt, "IFERROR of this expression")
 
 
 # ----------------------------------------------------------------------------------- JSON

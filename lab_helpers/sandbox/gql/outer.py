@@ -145,18 +145,29 @@ class SqlAround:
                 if join.args.get("on") is not None:
                     join.set("on", self.translator.scalar(join.args["on"], scope))
         elif isinstance(node, exp.Unnest):
-            node.set("expressions", [self.translator.scalar(x, scope) for x in node.expressions])
+            columns = self._unnest(node, scope)
         sources.append((name, columns))
         if columns is None:
             return
+        name = name or None  # UNNEST(x) AS item names a column and no relation
         visible = {n.lower(): _as_column(v, n, name) for n, v in columns.items()}
-        scope.tables[name.lower()] = visible
+        if name:
+            scope.tables[name.lower()] = visible
         for written, value in columns.items():
             folded = written.lower()
             if folded in scope.names:  # two sources have it: the engine reports the ambiguity
                 del scope.names[folded]
             elif folded not in scope.written:
                 scope.set(written, _as_column(value, written, name))
+
+    def _unnest(self, node: exp.Unnest, scope: Scope) -> Columns | None:
+        values = [self.translator.value(x, scope) for x in node.expressions]
+        node.set("expressions", [expression_of(v) for v in values])
+        given = node.args.get("alias")
+        names = given.columns if given is not None else []
+        if len(names) == 1 and isinstance(values[0], ElementList):
+            return {names[0].name: values[0].item(column(names[0].name))}
+        return None
 
     def _table_columns(self, table: exp.Table) -> Columns | None:
         dotted = ".".join(p.name for p in table.parts)

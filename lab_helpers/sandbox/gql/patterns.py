@@ -142,6 +142,11 @@ class Pattern:
             for name, tables in self.tables.items()
             if can_key(tables) and all(b.scope.names[name].keys() is not None for b in branches)
         }
+        self.path_tables = {
+            name: _together([b.scope.names[name].tables for b in branches])
+            for name, kind in self.kinds.items()
+            if kind == "path" and self.lowering.needs.used(name)
+        }
         queries = [self._query(b, where) for b in branches] or [self._nothing()]
         rows: exp.Expression = union_all(queries)
         if self.selector is not None:
@@ -244,7 +249,7 @@ class Pattern:
             elif not self.lowering.needs.used(name):
                 continue
             elif kind == "path":
-                found[name] = Path(self.graph, column(name, relation))
+                found[name] = Path(self.graph, column(name, relation), self.path_tables.get(name))
             else:
                 element = kind.removeprefix("group of ")
                 declared = self._group_declared(name, element)
@@ -268,6 +273,13 @@ class Pattern:
             for t in self.graph.tables(kind)
             if all(known(p.label, t) is not False for p in patterns)
         )
+
+
+def _together(choices: list[tuple | None]) -> tuple | None:
+    """The tables of any of the branches; None once one of them may pass through any."""
+    if not choices or None in choices:
+        return None
+    return tuple(dict.fromkeys(t for tables in choices for t in tables))
 
 
 def _admitted(alternative: Alternative, name: str, graph: PropertyGraph):

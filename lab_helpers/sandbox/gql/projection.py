@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from . import syntax as s
 from .aggregates import has_vertical
+from .calls import is_aggregate
 from .elements import (
     Element,
     Scalar,
@@ -51,6 +52,8 @@ def project(lowering: Lowering, statement: s.Projection, working: Working) -> Wo
         query = query.distinct(copy=False)
     if statement.order is not None:
         names = {o.name.lower(): o for o in outputs}
+        for ordered in statement.order.expressions:
+            _check_order(ordered.this, names, statement, grouped)
         keys = [
             _ordered(lowering, o, working.scope, names, statement)
             for o in statement.order.expressions
@@ -172,7 +175,7 @@ def _key_columns(value: Value) -> list[exp.Expression]:
 
 def _check_grouped(lowering, outputs, keys, scope) -> None:
     """Every column that does not aggregate must be a key, or made of keys."""
-    texts = {k.sql("bigquery").lower() for k in keys}
+    texts = {s.written(k) for k in keys}
     names = {k.name.lower() for k in keys if _is_name(k)}
     for output in outputs:
         if output.vertical or output.node is None:
@@ -186,7 +189,7 @@ def _check_grouped(lowering, outputs, keys, scope) -> None:
 
 
 def _made_of(node: exp.Expression, keys: set[str], scope: Scope) -> bool:
-    if node.sql("bigquery").lower() in keys:
+    if s.written(node) in keys:
         return True
     if isinstance(node, exp.Query | s.GraphSubquery):
         return True
@@ -194,6 +197,27 @@ def _made_of(node: exp.Expression, keys: set[str], scope: Scope) -> bool:
         owner = node.parts[0].name
         return owner.lower() in keys or (scope.open and scope.find(owner) is None)
     return all(_made_of(c, keys, scope) for c in node.iter_expressions())
+
+
+def _check_order(key, names: dict[str, Output], statement, grouped: bool) -> None:
+    """After grouping or DISTINCT, only what the result is made of can order it."""
+    if not (grouped or statement.distinct):
+        return
+    keys = [o.node for o in names.values() if o.node is not None] + list(statement.group or ())
+    texts = {s.written(k) for k in keys} | set(names)
+    if not _orders(key, texts):
+        rule = "grouped nor aggregated" if grouped else "in the DISTINCT result"
+        raise error_at(key, f"ORDER BY expression {s.written(key)} is neither {rule}")
+
+
+def _orders(node: exp.Expression, texts: set[str]) -> bool:
+    if s.written(node) in texts or is_aggregate(node):
+        return True
+    if isinstance(node, exp.Column):
+        return node.parts[0].name.lower() in texts
+    if isinstance(node, exp.Query | s.GraphSubquery):
+        return True
+    return all(_orders(c, texts) for c in node.iter_expressions())
 
 
 def _ordered(lowering, ordered, scope, names: dict[str, Output], statement) -> exp.Ordered:

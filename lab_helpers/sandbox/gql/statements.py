@@ -243,6 +243,8 @@ class Lowering:
         value = self.translator.value(ordered.this, scope)
         if not isinstance(value, Scalar):
             raise error_at(ordered, "Ordering by a graph element, path or array is not allowed")
+        if value.type == "JSON":
+            raise error_at(ordered, "ORDER BY does not support expressions of type JSON")
         found = ordered.copy()
         found.set("this", value.expression)
         return found

@@ -241,3 +241,11 @@ class WithExpression(exp.Expression):
     """`WITH(a AS x, b AS y, result)`: names for parts of one expression."""
 
     arg_types: ClassVar = {"this": True, "names": True, "expressions": True}
+
+
+def written(node: exp.Expression) -> str:
+    """A scalar expression as text, in lower case: for messages and for comparing two of them."""
+    try:
+        return node.sql("bigquery").lower()
+    except ValueError:  # it holds GQL, which sqlglot does not print
+        return repr(node).lower()

@@ -113,7 +113,7 @@ def test_sql_around(world, query, expected):
         ("SELECT * FROM GRAPH_TABLE(world MATCH (c:City) RETURN c.code, c.name)", ("code", "name")),
         ("SELECT c.code AS k FROM GRAPH_TABLE(world MATCH (c:City))", ("k",)),
         (
-            "SELECT p.*, g.code FROM person AS p, GRAPH_TABLE(world MATCH (c:City) RETURN c.code) g",
+            "SELECT p.*, g.code FROM person p, GRAPH_TABLE(world MATCH (c:City) RETURN c.code) g",
             ("id", "name", "age", "city", "joined", "code"),
         ),
     ],
