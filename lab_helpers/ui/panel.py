@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as w
-
-from lab_helpers.agents.refund.intent import active
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.errors import LabError
 from lab_helpers.stores.personas import all_personas
 from lab_helpers.stores.personas import persona as find_persona
 from lab_helpers.ui import chat as view
 from lab_helpers.ui.chat import Conversation
+from lab_helpers.ui.panel_widgets import PanelWidgets
 from lab_helpers.ui.progress import widget_view
-from lab_helpers.ui.style import esc, page, style
+from lab_helpers.ui.style import page
 from lab_helpers.ui.tables import TABLE, orders_table, table_html
 from lab_helpers.ui.words import counted, order_name
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.agent import TurnResult
     from lab_helpers.lab import Lab
-    from lab_helpers.stores.operations import Order
 
 Turn = asyncio.Task["TurnResult | None"]
 Work = Coroutine[Any, Any, "TurnResult | None"]
@@ -43,7 +40,11 @@ _NOTHING_SAID = "Type a message first, or press the button of an order."
 
 
 class RefundPanel:
-    """The panel of one lab. `task` is the turn that runs or ran last: `await panel.task`."""
+    """The panel of one lab.
+
+    `task` is the turn that runs or ran last (`await panel.task`), `status` the status line's text.
+    `persona`, `box`, `send`, `reset`, `confirm_button` and `decline_button` are its controls.
+    """
 
     def __init__(self, lab: Lab, persona: str = "A") -> None:
         self._lab = lab
@@ -54,10 +55,15 @@ class RefundPanel:
         }
         # Held while something runs. A lock, because a callback may come from another thread.
         self._busy = threading.Lock()
-        self._relabelling = False
         self.task: Turn | None = None
         self._reading: Turn | None = None  # a task that nobody holds may vanish
-        self._build()
+        self._widgets = PanelWidgets(
+            self._chat.persona.key, lambda order_id: self.say(_request(order_id))
+        )
+        shown = self._widgets
+        self.widget, self.persona, self.box = shown.root, shown.persona, shown.box
+        self.send, self.reset = shown.send, shown.reset
+        self.confirm_button, self.decline_button = shown.confirm, shown.decline
         self._listen()
         self._status("Ready.")
         self._draw()
@@ -103,11 +109,6 @@ class RefundPanel:
     def last(self) -> TurnResult | None:
         """The last turn's result, for example for `lab.lineage(panel.last.trace_id)`."""
         return self._chat.last
-
-    @property
-    def status(self) -> str:
-        """The status line as text."""
-        return self._status_text
 
     def transcript(self) -> str:
         """The chat and its decisions as text, without ids and times."""
@@ -194,154 +195,27 @@ class RefundPanel:
             self._status(_afterwards(chat.last))
         return chat.last
 
-    async def _read_orders(self) -> None:
-        who = self._chat.persona
-        self._orders[who.key] = await asyncio.to_thread(self._lab.operations.orders, who.user_id)
+    async def _read_orders(self, *keys: str) -> None:
+        for key in keys or (self._chat.persona.key,):
+            user_id = find_persona(key).user_id
+            self._orders[key] = await asyncio.to_thread(self._lab.operations.orders, user_id)
         self._draw()
 
     async def _reset(self) -> None:
         self._status("Putting the orders back…")
         result = await asyncio.to_thread(self._lab.reset_orders)
         self._chat = Conversation(self._chat.persona)
-        await self._read_orders()
+        await self._read_orders(*all_personas())
         self._status(f"{counted(result.orders_put_back, 'order')} put back; the trail stays.")
 
     def _switch(self, change: dict[str, Any]) -> None:
-        if self._relabelling:
+        if self._widgets.relabelling:
             return
         # A new conversation with a session of its own: nothing pending survives.
         self._chat = Conversation(find_persona(change["new"]))
         self._status(f"You now speak as {self._chat.persona.name}; the chat starts anew.")
         self._draw()
         self._reading = self.refresh()
-
-    # -- drawing ------------------------------------------------------------------------------
-
-    def _status(self, text: str, bad: bool = False) -> None:
-        self._status_text = text
-        tone = " soa-bad" if bad else ""
-        self._line.value = _part(f'<p class="soa-status{tone}" role="status">{esc(text)}</p>')
-
-    def _draw(self) -> None:
-        chat, orders = self._chat, self._orders[self._chat.persona.key]
-        self._log.value = _part(view.log_html(chat))
-        self._steps.value = _part(view.steps_html(chat))
-        self._decision.value = _part(view.decision_html(chat))
-        self._question.value = _part(view.question_html(chat, orders))
-        self._ask.layout.display = "flex" if chat.pending else "none"
-        self._relabel()
-        self._list(orders)
-
-    def _relabel(self) -> None:
-        labels = tuple(
-            (
-                f"{who.name}, {who.tier}, {counted(len(active(self._orders[key])), 'open order')}",
-                key,
-            )
-            for key, who in all_personas().items()
-        )
-        if self.persona.options == labels:
-            return
-        # New options move the choice to the first one for a moment; that is no switch.
-        self._relabelling = True
-        try:
-            with self.persona.hold_sync():
-                self.persona.options = labels
-                self.persona.value = self._chat.persona.key
-        finally:
-            self._relabelling = False
-
-    def _label(self, key: str) -> str:
-        who = find_persona(key)
-        return f"{who.name}, {who.tier}, {counted(len(active(self._orders[key])), 'open order')}"
-
-    def _list(self, orders: list[Order]) -> None:
-        if [order.order_id for order in orders] != list(self._rows):
-            self._rows = {order.order_id: self._row(order.order_id) for order in orders}
-            self._order_list.children = tuple(row for row, _ in self._rows.values())
-        for order in orders:
-            self._rows[order.order_id][1].value = _part(view.order_html(order))
-
-    def _row(self, order_id: int) -> tuple[w.HBox, w.HTML]:
-        line = w.HTML(layout=w.Layout(flex="1 1 280px", min_width="0"))
-        ask = w.Button(
-            description=f"Refund {order_name(order_id)}",
-            tooltip=f"Say: {_request(order_id)}",
-            layout=w.Layout(width="164px", flex="0 0 auto"),
-        )
-        ask.on_click(lambda _: self.say(_request(order_id)))
-        row = _across(line, ask)
-        row.add_class("soa-row")
-        return row, line
-
-    def _build(self) -> None:
-        beside = {"description_width": "initial"}
-        self.persona = w.RadioButtons(
-            options=[(who.name, key) for key, who in all_personas().items()],
-            value=self._chat.persona.key,
-            description="Speak as",
-            style=beside,
-            layout=w.Layout(width="auto"),
-        )
-        self.box = w.Text(
-            description="Message",
-            placeholder="Type a message and press Enter",
-            style=beside,
-            layout=w.Layout(flex="1 1 auto", width="auto", min_width="0"),
-        )
-        self.send = _button("Send", "Send the message to the refund agent", "84px", "primary")
-        self.reset = _button("Reset orders", "Undo every refund; the trail stays", "116px")
-        self.confirm_button = _button(
-            "Confirm", "Approve what is shown as waiting", "90px", "primary"
-        )
-        self.decline_button = _button("Decline", "Leave everything as it is", "90px")
-        self._line, self._log, self._steps, self._decision = (w.HTML() for _ in range(4))
-        self._question = w.HTML(layout=w.Layout(flex="1 1 160px"))
-        self._rows: dict[int, tuple[w.HBox, w.HTML]] = {}
-        self._order_list = w.VBox(layout=w.Layout(overflow="visible"))
-        answers = w.HBox([self.confirm_button, self.decline_button])
-        answers.layout.flex = "0 0 auto"
-        self._ask = _across(self._question, answers)
-        self._ask.add_class("soa-ask")
-        talk = w.VBox(
-            [self._log, self._ask, w.HBox([self.box, self.send])],
-            layout=w.Layout(flex="3 1 330px", min_width="0", overflow="visible", grid_gap="6px"),
-        )
-        did = w.VBox(
-            [self._steps, self._decision],
-            layout=w.Layout(flex="2 1 270px", min_width="0", overflow="visible"),
-        )
-        body = _across(talk, did)
-        body.layout.align_items, body.layout.grid_gap = "flex-start", "12px 20px"
-        head = _across(self.persona, self.reset)
-        head.layout.justify_content = "space-between"
-        heading = w.HTML(_part("<h4>Orders as Spanner holds them, with days since delivery</h4>"))
-        self.widget = w.VBox(
-            [
-                w.HTML(style(TABLE, view.PANEL)),
-                head,
-                self._line,
-                body,
-                heading,
-                self._order_list,
-            ],
-            layout=w.Layout(max_width="980px", overflow="visible", grid_gap="4px"),
-        )
-        for name in ("soa", "soa-panel"):
-            self.widget.add_class(name)
-
-    def _listen(self) -> None:
-        self.send.on_click(lambda _: self._start(self._from_box()))
-        # Not `observe`: that fires when the box loses focus, and `on_submit` warns.
-        self.box.on_msg(
-            lambda _, content, buffers: (
-                content.get("event") == "submit" and self._start(self._from_box())
-            )
-        )
-        self.reset.on_click(lambda _: self.reset_orders())
-        self.confirm_button.on_click(lambda _: self._pressed(self.confirm))
-        self.decline_button.on_click(lambda _: self._pressed(self.decline))
-        self.persona.observe(self._switch, "value")
 
     async def _from_box(self) -> TurnResult | None:
         text = await self._typed()
@@ -359,8 +233,30 @@ class RefundPanel:
             await asyncio.sleep(_LAST_LETTERS_S)
         return text.strip()
 
-    def _pressed(self, what: Any) -> None:
-        what()
+    # -- drawing and listening ----------------------------------------------------------------
+
+    def _status(self, text: str, bad: bool = False) -> None:
+        self.status = text
+        self._widgets.status(text, bad)
+
+    def _draw(self) -> None:
+        self._widgets.draw(self._chat, self._orders)
+
+    def _listen(self) -> None:
+        self.send.on_click(lambda _: self._start(self._from_box()))
+        # Not `observe`: that fires when the box loses focus, and `on_submit` warns.
+        self.box.on_msg(lambda _, content, buffers: self._entered(content))
+        self.reset.on_click(lambda _: self.reset_orders())
+        self.confirm_button.on_click(lambda _: self._pressed(self.confirm))
+        self.decline_button.on_click(lambda _: self._pressed(self.decline))
+        self.persona.observe(self._switch, "value")
+
+    def _entered(self, content: dict[str, Any]) -> None:
+        if content.get("event") == "submit":
+            self._start(self._from_box())
+
+    def _pressed(self, press: Callable[[], object]) -> None:
+        press()
         # The pressed button is about to hide; the keyboard goes on in the message box.
         if hasattr(self.box, "focus"):  # not in ipywidgets 7
             self.box.focus()
@@ -377,23 +273,6 @@ def _run(work: Work) -> Turn | None:
         asyncio.run(work)
         return None
     return asyncio.ensure_future(work)
-
-
-def _part(body: str) -> str:
-    return f'<div class="soa-part">{body}</div>'
-
-
-def _button(text: str, tooltip: str, width: str, kind: str = "") -> w.Button:
-    layout = w.Layout(width=width, flex="0 0 auto")
-    return w.Button(description=text, tooltip=tooltip, button_style=kind, layout=layout)
-
-
-def _across(*children: w.Widget) -> w.HBox:
-    """Children side by side, wrapping where the window is narrow."""
-    return w.HBox(
-        children,
-        layout=w.Layout(flex_flow="row wrap", align_items="center", overflow="visible"),
-    )
 
 
 def _request(order_id: int) -> str:

@@ -204,6 +204,15 @@ async def test_reset_puts_the_orders_back_and_starts_the_chat_anew(lab, panel):
     assert (await panel.say("yes")).order_id is None
 
 
+async def test_reset_puts_every_customers_orders_back(panel):
+    await panel.say(ASK)
+    await panel.confirm()
+    panel.persona.value = "B"
+    assert "4 open" in panel.persona.options[0][0]
+    await panel.reset_orders()
+    assert "5 open" in panel.persona.options[0][0]
+
+
 async def test_the_switcher_counts_open_orders(panel):
     labels = [label for label, _ in panel.persona.options]
     assert labels == [
@@ -265,6 +274,23 @@ async def test_a_store_that_fails_after_the_turn_is_told(lab, panel, monkeypatch
     monkeypatch.setattr(lab.operations, "orders", fail)
     await task
     assert "ConnectionError: gone" in panel.status
+
+
+async def test_a_trail_that_bigquery_did_not_take_is_told_and_delivered_later(
+    lab, panel, monkeypatch
+):
+    def refuse(*args, **kwargs):
+        raise ConnectionError("no route")
+
+    await panel.say(ASK)
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.trail.client, "insert_rows_json", refuse)
+        result = await panel.confirm()
+    assert (result.decision_status, result.trail) == ("APPROVED", "outbox")
+    assert "lab.reconcile() delivers it" in panel.status
+    assert "lab.reconcile()" in repr(lab.lineage(result.trace_id))
+    assert lab.reconcile()["pending"] == 0
+    assert lab.lineage(result.trace_id).sentence().startswith("Approved, because ORD-90124")
 
 
 async def test_what_a_customer_types_never_becomes_markup(panel):
