@@ -13,7 +13,7 @@ from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
 from google.cloud.spanner_v1 import KeySet
 
 from lab_helpers.config import LabConfig
-from lab_helpers.provision import store
+from lab_helpers.provision import coffee, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
 
@@ -72,6 +72,7 @@ def provision(
         ("products, distribution centres, policy", lambda: _reference(the_database())),
         ("demo customers and their orders", lambda: _demo(the_database())),
         ("the store around them", lambda: _generated(the_database(), scale)),
+        ("the coffee menu, its stores and their stock", lambda: _coffee(the_database())),
         ("the gate's ledger and pool", lambda: _more_tables(the_database(), "gate")),
         ("BigQuery dataset and tables", lambda: _lineage_tables(bigquery_client, config)),
         ("ActionLineageGraph", lambda: _lineage_graph(bigquery_client, config)),
@@ -171,6 +172,15 @@ def _generated(database: Any, scale: int) -> bool:
         return False
     _load(database, store.generated_rows(now(), scale))
     put_state(database, scale=str(scale))
+    return True
+
+
+def _coffee(database: Any) -> bool:
+    made, mark = _more_tables(database, "coffee"), coffee.mark()
+    if not made and state(database, "coffee") == mark:
+        return False
+    coffee.load(database)
+    put_state(database, coffee=mark)
     return True
 
 
