@@ -38,7 +38,7 @@ from .sqlnodes import (
     number,
     text,
 )
-from .typenames import item_of
+from .typenames import googlesql, item_of
 
 if TYPE_CHECKING:
     from .statements import Lowering
@@ -136,6 +136,9 @@ class Translator:
             raise error_at(node, f"Cannot access property '{name}' on {shown}")
         if value.type == "JSON":
             return Scalar(json_member(value.expression.copy(), name), "JSON")
+        if value.type is not None and not value.type.upper().startswith("STRUCT"):
+            kind = googlesql(value.type)
+            raise error_at(node, f"Cannot access field {name} on a value with type {kind}")
         return Scalar(field(value.expression.copy(), name))
 
     def property(self, element: Element, name: str, node: exp.Expression) -> Scalar:

@@ -694,6 +694,15 @@ def _timestamp_diff(t: Translator, node: exp.Expression, scope: Scope) -> Value 
     )
 
 
+@rule("DATE_ADD", "DATE_SUB", "DATE_TRUNC")
+def _date(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
+    """A DATE stays a DATE; DuckDB makes a timestamp of it."""
+    subject = t.value(node.this, scope)
+    if not isinstance(subject, Scalar) or subject.type not in ("DATE", None):
+        return None
+    return Scalar(cast(t.rebuilt(node, scope).expression, "DATE"), "DATE")
+
+
 def shifted_timestamp(t: Translator, node: exp.Expression, scope: Scope) -> Scalar:
     """TIMESTAMP_ADD and TIMESTAMP_SUB: a day is 24 hours, also across a clock change."""
     unit = _unit(node)

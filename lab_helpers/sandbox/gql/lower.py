@@ -39,11 +39,11 @@ class Lowered:
 
 
 class _Cache:
-    """Lowered texts, for the graphs and tables they were lowered with."""
+    """Lowered texts, for the graphs they were lowered with."""
 
     def __init__(self, size: int):
         self._size = size
-        self._entries: OrderedDict[tuple, tuple[Lowered, tuple, Tables]] = OrderedDict()
+        self._entries: OrderedDict[tuple, tuple[Lowered, tuple]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: tuple) -> Lowered | None:
@@ -54,10 +54,10 @@ class _Cache:
             self._entries.move_to_end(key)
             return entry[0]
 
-    def put(self, key: tuple, lowered: Lowered, graphs: tuple, tables: Tables) -> None:
-        """The graphs and tables are kept alive, so that their identities stay unique."""
+    def put(self, key: tuple, lowered: Lowered, graphs: tuple) -> None:
+        """The graphs are kept alive, so that their identities stay unique."""
         with self._lock:
-            self._entries[key] = (lowered, graphs, tables)
+            self._entries[key] = (lowered, graphs)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
 
@@ -72,22 +72,25 @@ def lower(sql: str, graphs: Mapping[str, PropertyGraph], tables: Tables) -> Lowe
     GqlError for what the service would refuse and Unsupported for what this front end does not run.
     """
     known = tuple(sorted(graphs.items()))
-    key = (sql, tuple((name, id(graph)) for name, graph in known), id(tables))
+    key = (sql, tuple((name, id(graph)) for name, graph in known))
     found = _cache.get(key)
-    if found is None:
-        found = _lowered(sql, graphs, tables)
-        _cache.put(key, found, known, tables)
-    return Lowered(found.tree.copy(), found.columns, found.graphs)
+    if found is not None:
+        return Lowered(found.tree.copy(), found.columns, found.graphs)
+    found, lasting = _lowered(sql, graphs, tables)
+    if lasting:
+        _cache.put(key, Lowered(found.tree.copy(), found.columns, found.graphs), known)
+    return found
 
 
-def _lowered(sql: str, graphs: Mapping[str, PropertyGraph], tables: Tables) -> Lowered:
+def _lowered(sql: str, graphs: Mapping[str, PropertyGraph], tables: Tables) -> tuple[Lowered, bool]:
+    """The lowered text, and whether it holds for these graphs whatever the tables become."""
     tree = parse(sql)
     lowering = Lowering(graphs, tables, Needs(tree))
     if isinstance(tree, s.GraphQuery):
         query, columns = _graph_query(lowering, tree)
     else:
         query, columns = SqlAround(lowering).statement(tree)
-    return Lowered(query, columns, tuple(lowering.used_graphs))
+    return Lowered(query, columns, tuple(lowering.used_graphs)), not lowering.asked_tables
 
 
 def _graph_query(lowering: Lowering, tree: s.GraphQuery) -> tuple[exp.Expression, tuple[str, ...]]:

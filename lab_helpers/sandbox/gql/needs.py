@@ -22,7 +22,7 @@ class Needs:
         self._identity: set[str] = set()
         self._declared: dict[str, int] = {}
         self._all = False
-        self._statement = 0
+        self._relations = self._relation = 0
         self._expression(tree)
 
     def of(self, variable: str) -> Need:
@@ -46,13 +46,15 @@ class Needs:
             self._syntax(value)
 
     def _syntax(self, node: object) -> None:
+        around = self._relation
         if isinstance(node, s.Match) or (isinstance(node, s.PathPattern) and node.selector):
-            self._statement += 1  # a path with a search is joined to the others like a statement
+            self._relations += 1  # a path with a search is joined to the others like a statement
+            self._relation = self._relations
         if isinstance(node, s.ElementPattern | s.PathPattern) and node.variable:
             folded = node.variable.lower()
-            first = self._declared.setdefault(folded, self._statement)
-            if first != self._statement:
-                self._declared[folded] = -1  # declared in two MATCH statements: joined
+            first = self._declared.setdefault(folded, self._relation)
+            if first != self._relation:
+                self._declared[folded] = -1  # declared in two relations: joined by identity
         if isinstance(node, s.Item) and node.value is None:
             self._all = True
         if isinstance(node, s.Call):
@@ -60,6 +62,8 @@ class Needs:
                 self._uses.setdefault(variable.lower(), set()).add(None)
         for part in fields(node):  # type: ignore[arg-type]
             self._look(getattr(node, part.name))
+        if isinstance(node, s.PathPattern):
+            self._relation = around
 
     def _expression(self, tree: exp.Expression) -> None:
         for node in tree.walk():

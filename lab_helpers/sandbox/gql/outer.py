@@ -170,6 +170,7 @@ class SqlAround:
         return None
 
     def _table_columns(self, table: exp.Table) -> Columns | None:
+        self.lowering.asked_tables = True
         dotted = ".".join(p.name for p in table.parts)
         try:
             found = self.lowering.tables.columns(dotted)

@@ -7,6 +7,7 @@ adds statements and a few hooks to sqlglot's own expression grammar.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.bigquery import BigQuery
@@ -63,6 +64,11 @@ def parse(text: str) -> exp.Expression:
 
 class GqlParser(PatternParser):
     """sqlglot's BigQuery parser, extended."""
+
+    # `x FOR y IN z` is a list comprehension to sqlglot; here FOR starts the next statement
+    RANGE_PARSERS: ClassVar = {
+        kind: rule for kind, rule in BigQuery.Parser.RANGE_PARSERS.items() if kind != TokenType.FOR
+    }
 
     # ------------------------------------------------------------------------ statements
 

@@ -55,6 +55,7 @@ class Lowering:
         self.used_graphs: dict[str, PropertyGraph] = {}
         self.group_patterns: dict[str, list[s.ElementPattern]] = {}
         self.horizontal_only = False  # in LET and FILTER, aggregates range over arrays
+        self.asked_tables = False  # did the answer depend on a table outside the graphs?
         self._counter = 0
 
     def fresh(self, prefix: str) -> str:

@@ -61,6 +61,17 @@ CASES = {
         "FOR x IN CAST(NULL AS ARRAY<INT64>) RETURN x",
         [],
     ),
+    "statements_follow_expressions": (
+        "LET x = [2, 1] FOR y IN x LET z = y FILTER z > 0 LIMIT 5 LET w = z "
+        "MATCH (p:Person {id: 1}) WITH p, y, w LET v = y OPTIONAL MATCH (p)-[:Lives]->(c) "
+        "FILTER v IS NOT NULL OFFSET 0 LET k = c.code CALL { RETURN 1 AS one } "
+        "RETURN y, k, one ORDER BY y NEXT RETURN y, k, one ORDER BY y",
+        [(1, "LIS", 1), (2, "LIS", 1)],
+    ),
+    "structs_keep_their_fields": (
+        "LET l = [STRUCT(1 AS a, 'x' AS b)] FOR s IN l RETURN s.a, s.b",
+        [(1, "x")],
+    ),
     "order_limit_offset_as_statements": (
         "MATCH (p:Person) ORDER BY p.name DESC OFFSET 1 LIMIT 2 RETURN p.name ORDER BY name",
         [("Ben",), ("Cleo",)],
