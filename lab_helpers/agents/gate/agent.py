@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from google.adk import Runner
@@ -59,16 +60,17 @@ class GateAgent:
         *,
         recall: bool = True,
         adversarial: bool = False,
-        auditor: str | None = None,
+        auditor: str | Sequence[str | None] | None = None,
         stand_in: bool = False,
     ) -> GateRun:
         """The shift once: three messages, each with at most two drafts.
 
         `seed` picks what the stand-in handler forgets. `recall=False` forbids the pool to give
-        anything back. `adversarial=True` audits the first message again and again with every wrong
-        reply of data/shift. `auditor` is a reply of your own to every draft, where `$draft` stands
-        for the draft's id. With a Gemini project the model plays both parts unless
-        `stand_in=True`; an auditor of your own is a stand-in always.
+        anything back. `auditor` is a reply of your own to every draft, where `$draft` stands for
+        the draft's id; a list of replies brings the first message again and again until each was
+        said. `adversarial=True` is the list of every wrong reply in data/shift. With a Gemini
+        project the model plays both parts unless `stand_in=True`; an auditor of your own is a
+        stand-in always.
         """
         result = None
         async for item in self.stream(
@@ -84,21 +86,21 @@ class GateAgent:
         *,
         recall: bool = True,
         adversarial: bool = False,
-        auditor: str | None = None,
+        auditor: str | Sequence[str | None] | None = None,
         stand_in: bool = False,
     ) -> AsyncIterator[StepEvent | GateRun]:
         """The run's step events as they happen, and at the end its GateRun.
 
         A run once begun is finished, also when nobody listens any more.
         """
-        steps: Sequence[Step] = shift.load().steps
-        handler, reviewer = self._voices(seed, stand_in)
         if adversarial:
-            replies = [row["says"] for row in shift.wrong_replies()]
-            reviewer = ScriptedAuditor(*replies)
-            steps = [steps[0]] * (-(-len(replies) // MOST_DRAFTS))
-        elif auditor is not None:
+            auditor = [row["says"] for row in shift.wrong_replies()]
+        steps = shift.load().steps
+        handler, reviewer = self._voices(seed, stand_in)
+        if isinstance(auditor, str):
             reviewer = ScriptedAuditor(auditor)
+        elif auditor is not None:
+            reviewer, steps = ScriptedAuditor(*auditor), _again(steps[0], len(auditor))
         events: asyncio.Queue[StepEvent | None] = asyncio.Queue()
 
         async def run() -> GateRun:
@@ -145,14 +147,10 @@ class GateAgent:
         conversation = await self._service.create_session(app_name=APP, user_id=USER)
         cases: list[Case] = []
         results: list[StepResult] = []
-        repeated = len(set(id(step) for step in steps)) < len(steps)
         try:
             for step in steps:
                 seen: list[StepEvent] = []
                 case = self._case(run_id, step, page, handler, auditor, recall, seen, observe)
-                if repeated and cases:
-                    # The items of a repeated message arrived the first time.
-                    case.step = Step(step.name, step.message, ())
                 await self._through_adk(case, conversation.id)
                 if case.tended is not None:
                     page = case.tended.page
@@ -223,6 +221,12 @@ class GateAgent:
             self._held = left
             return "held"
         return "outbox"
+
+
+def _again(step: Step, drafts: int) -> tuple[Step, ...]:
+    """One message as often as `drafts` drafts need; its items arrive the first time only."""
+    times = -(-drafts // MOST_DRAFTS)
+    return (step, *[replace(step, brings=())] * (times - 1))
 
 
 def _merged(batches: Sequence[Rows]) -> Rows:
