@@ -8,6 +8,7 @@ their deterministic path.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,17 @@ class ModelReply:
     failure: str | None = None
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """`vectors` is None whenever there is nothing to use; `failure` then says why."""
+
+    vectors: list[list[float]] | None
+    failure: str | None = None
+
+
+JSON, CHOICE = "application/json", "text/x.enum"
+
+
 class Model:
     """Gemini through google-genai, or nothing at all where the lab has no project."""
 
@@ -33,20 +45,62 @@ class Model:
         return self._config.uses_model
 
     async def text(
-        self, system: str, prompt: str, *, max_tokens: int, json: bool = False
+        self,
+        system: str,
+        prompt: str,
+        *,
+        max_tokens: int,
+        json: bool = False,
+        choices: Sequence[str] = (),
+        model: str | None = None,
     ) -> ModelReply:
-        """One call, bounded by the configured milliseconds in all. Never raises."""
+        """One call, bounded by the configured milliseconds in all. Never raises.
+
+        With `choices` the answer is one of them; `model` names another model than the lab's.
+        """
+        kind = CHOICE if choices else JSON if json else None
+        schema = {"type": "STRING", "enum": list(choices)} if choices else None
+
+        async def call() -> ModelReply:
+            return await self._call(
+                model or self._config.model, system, prompt, max_tokens, kind, schema
+            )
+
+        return await self._bounded(call)
+
+    async def embed(self, texts: Sequence[str], *, model: str, dimension: int) -> Embedded:
+        """One vector a text, of this model and dimension; as bounded as `text`. Never raises."""
+
+        async def call() -> Embedded:
+            from google.genai import types
+
+            client = await asyncio.to_thread(self._connect)
+            settings = types.EmbedContentConfig(output_dimensionality=dimension)
+            answer = await client.aio.models.embed_content(
+                model=model, contents=list(texts), config=settings
+            )
+            vectors = [list(e.values or ()) for e in answer.embeddings or ()]
+            if len(vectors) != len(texts) or any(len(v) != dimension for v in vectors):
+                return Embedded(None, "the model gave other vectors than were asked for")
+            return Embedded(vectors)
+
+        reply = await self._bounded(call)
+        return reply if isinstance(reply, Embedded) else Embedded(None, reply.failure)
+
+    async def _bounded(self, call: Callable[[], Awaitable[Any]]) -> Any:
         if not self.available:
             return ModelReply(None, "no model in this lab")
         try:
             async with asyncio.timeout(self._config.model_timeout_ms / 1000):
-                return await self._call(system, prompt, max_tokens, json)
+                return await call()
         except TimeoutError:
             return ModelReply(None, f"no answer within {self._config.model_timeout_ms} ms")
         except Exception as error:
             return ModelReply(None, f"{type(error).__name__}: {str(error)[:160]}")
 
-    async def _call(self, system: str, prompt: str, max_tokens: int, json: bool) -> ModelReply:
+    async def _call(
+        self, model: str, system: str, prompt: str, max_tokens: int, kind: str | None, schema: Any
+    ) -> ModelReply:
         from google.genai import errors, types
 
         client = await asyncio.to_thread(self._connect)
@@ -59,12 +113,13 @@ class Model:
                 thinking_config=types.ThinkingConfig(
                     thinking_level=types.ThinkingLevel[self._level]
                 ),
-                response_mime_type="application/json" if json else None,
+                response_mime_type=kind,
+                response_schema=schema,
             )
 
         async def once() -> Any:
             return await client.aio.models.generate_content(
-                model=self._config.model, contents=prompt, config=settings()
+                model=model, contents=prompt, config=settings()
             )
 
         try:
@@ -93,14 +148,37 @@ class Model:
                 retry_options=types.HttpRetryOptions(attempts=1),
                 base_url=self._config.model_endpoint,
             )
-            if self._config.model_endpoint:
-                # An endpoint of one's own (a proxy, a test server) takes any key.
-                self._client = genai.Client(api_key="local", http_options=options)
-            else:
-                self._client = genai.Client(
-                    vertexai=True,
-                    project=self._config.project,
-                    location=self._config.model_location,
-                    http_options=options,
-                )
+            self._client = genai.Client(**self._account(), http_options=options)
         return self._client
+
+    def _account(self) -> dict[str, Any]:
+        if self._config.model_endpoint:
+            # An endpoint of one's own (a proxy, a test server) takes any key.
+            return {"api_key": "local"}
+        return {
+            "vertexai": True,
+            "project": self._config.project,
+            "location": self._config.model_location,
+        }
+
+    def streaming(self) -> Any:
+        """The lab's model as ADK's agents take one, under the same deadline, one attempt."""
+        from google.adk.models import Gemini
+        from google.genai import types
+
+        seconds = self._config.model_timeout_ms / 1000
+
+        class BoundedGemini(Gemini):
+            async def generate_content_async(
+                self, llm_request: Any, stream: bool = False
+            ) -> AsyncIterator[Any]:
+                async with asyncio.timeout(seconds):
+                    async for part in super().generate_content_async(llm_request, stream):
+                        yield part
+
+        return BoundedGemini(
+            model=self._config.model,
+            client_kwargs=self._account(),
+            base_url=self._config.model_endpoint,
+            retry_options=types.HttpRetryOptions(attempts=1),
+        )
