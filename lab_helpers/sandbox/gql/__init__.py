@@ -10,9 +10,10 @@ parser, and reaches the engine only through the `Tables` protocol.
 
 Modules, from the text down: `errors` and `syntax` (what went wrong, what was written) ·
 `pattern_parser`, `parser`, `ddl` (grammar) · `schema`, `metadata`, `typenames` (graphs) ·
-`sqlnodes`, `labels`, `elements`, `scope`, `working` (values and names) · `calls`, `functions`,
-`aggregates`, `json_shape`, `expressions` (scalars) · `alternatives`, `candidates`, `branches`,
-`walks`, `patterns`, `matching` (MATCH) · `projection`, `setops`, `statements`, `outer` (queries) ·
+`sqlnodes`, `labels`, `elements`, `columns`, `scope`, `working` (values and names) · `calls`,
+`registry`, `*_functions`, `functions`, `aggregate_syntax`, `aggregates`, `json_shape`,
+`expressions` (scalars) · `alternatives`, `candidates`, `sources`, `costs`, `branches`, `walks`,
+`patterns`, `matching` (MATCH) · `projection`, `setops`, `statements`, `outer` (queries) ·
 `needs`, `lower` (entry and cache).
 """
 

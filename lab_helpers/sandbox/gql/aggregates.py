@@ -6,13 +6,12 @@ a group variable `e` is one value per row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from . import syntax as s
+from .aggregate_syntax import Aggregate, array_variable, is_call, taken_apart
 from .calls import arguments_of, is_aggregate, name_of
 from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
 from .errors import error_at, unsupported
@@ -33,7 +32,7 @@ from .sqlnodes import (
     text,
 )
 from .sqlnodes import field as member
-from .typenames import is_list, item_of
+from .typenames import item_of
 
 if TYPE_CHECKING:
     from .expressions import Translator
@@ -60,115 +59,6 @@ _TYPES = {
 _SAME_TYPE = ("SUM", "MIN", "MAX", "ANY_VALUE")
 _COUNTS = ("COUNT", "COUNTIF")
 _FIRST_OF_WINDOW = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LAG", "LEAD", "ANY_VALUE")
-
-
-@dataclass
-class Aggregate:
-    """One aggregate call, its modifiers taken apart."""
-
-    node: exp.Expression
-    name: str
-    arguments: list[exp.Expression]
-    distinct: bool = False
-    ignore_nulls: bool = False
-    having: exp.HavingMax | None = None
-    order: list[exp.Ordered] = field(default_factory=list)
-    limit: exp.Expression | None = None
-
-    @property
-    def plain(self) -> bool:
-        return not (self.distinct or self.ignore_nulls or self.having or self.order or self.limit)
-
-    def operands(self) -> list[exp.Expression]:
-        having = [self.having.expression] if self.having else []
-        return [*self.arguments, *having, *(o.this for o in self.order)]
-
-
-def taken_apart(node: exp.Expression) -> Aggregate:
-    ignore = isinstance(node, exp.IgnoreNulls)
-    inner = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
-    found = Aggregate(node, name_of(inner), [], ignore_nulls=ignore)
-    rest = arguments_of(inner)
-    if isinstance(inner, exp.GroupConcat):
-        separator = inner.args.get("separator")
-        rest = [inner.this, *([separator] if separator is not None else [])]
-    found.arguments = [_unwrapped(argument, found) for argument in rest]
-    return found
-
-
-def _unwrapped(node: exp.Expression, found: Aggregate) -> exp.Expression:
-    """Peels LIMIT, ORDER BY, HAVING, IGNORE NULLS and DISTINCT off an argument."""
-    while True:
-        if isinstance(node, exp.Limit):
-            found.limit = node.expression
-        elif isinstance(node, exp.Order):
-            found.order = list(node.expressions)
-        elif isinstance(node, exp.HavingMax):
-            found.having = node
-        elif isinstance(node, exp.IgnoreNulls):
-            found.ignore_nulls = True
-        elif isinstance(node, exp.Distinct):
-            found.distinct = True
-            if len(node.expressions) != 1:
-                return node
-            node = node.expressions[0]
-            continue
-        elif not isinstance(node, exp.RespectNulls):
-            return node
-        node = node.this
-
-
-def _is_call(node: exp.Expression) -> bool:
-    inner = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
-    return isinstance(inner, exp.Expression) and is_aggregate(inner)
-
-
-# ------------------------------------------------------------------------- which kind is it?
-
-
-def array_variable(
-    node: exp.Expression, scope: Scope, guess: bool = False
-) -> tuple[str, Value] | None:
-    """The array variable that an aggregate ranges over, if its arguments name one.
-
-    `guess`: in LET and FILTER every aggregate is horizontal, so a variable of unknown type is one.
-    """
-    for column_ in _outer_columns(taken_apart(node).operands()):
-        if isinstance(column_.this, exp.Star):
-            continue
-        found = scope.find(column_.parts[0].name)
-        if isinstance(found, ElementList):
-            return column_.parts[0].name, found
-        whole = isinstance(found, Scalar) and len(column_.parts) == 1
-        if whole and (is_list(found.type) or (guess and found.type is None)):
-            return column_.name, found
-    return None
-
-
-def _outer_columns(nodes: list[exp.Expression]) -> Iterator[exp.Column]:
-    """Columns, but not those of nested queries and aggregates, nor those that are subscripted."""
-    for node in nodes:
-        if isinstance(node, exp.Column):
-            yield node
-        elif isinstance(node, exp.Query | s.GraphSubquery | exp.Lambda) or _is_call(node):
-            continue
-        elif isinstance(node, exp.Bracket):
-            yield from _outer_columns(list(node.expressions))
-        else:
-            yield from _outer_columns(list(node.iter_expressions()))
-
-
-def has_vertical(node: exp.Expression, scope: Scope) -> bool:
-    """Does an expression aggregate over rows?"""
-    if isinstance(node, exp.Query | s.GraphSubquery):
-        return False
-    if isinstance(node, exp.Window):
-        inner = [x for x in node.iter_expressions() if x is not node.this]
-        inner += list(node.this.iter_expressions())
-        return any(has_vertical(x, scope) for x in inner)
-    if _is_call(node):
-        return array_variable(node, scope) is None
-    return any(has_vertical(x, scope) for x in node.iter_expressions())
 
 
 # ------------------------------------------------------------------------------ translation
@@ -204,7 +94,7 @@ def translate_window(t: Translator, node: exp.Window, scope: Scope) -> Value:
             exp.Paren(this=exp.LTE(this=exp.Window(**arguments), expression=limit)), "BOOLEAN"
         )
     value: Value
-    if _is_call(inner):
+    if is_call(inner):
         value = _vertical(t, taken_apart(inner), scope, windowed=True)
     else:
         value = t.rebuilt(inner, scope)
@@ -461,4 +351,4 @@ def _list_aggregate(
     return Scalar(found, kind if name in _SAME_TYPE else _TYPES.get(name))
 
 
-__all__ = ["Aggregate", "array_variable", "has_vertical", "translate", "translate_window"]
+__all__ = ["translate", "translate_window"]

@@ -10,6 +10,7 @@ from sqlglot import exp
 from . import labels
 from .alternatives import WALK, Alternative, Environment
 from .candidates import Typing, admitted
+from .costs import checked_cost
 from .elements import (
     ColumnElement,
     Element,
@@ -17,19 +18,18 @@ from .elements import (
     Need,
     Path,
     TableElement,
-    flatten,
     same,
     struct_type,
 )
 from .errors import did_you_mean, error_at
-from .functions import simple_nodes
+from .path_functions import simple_nodes
 from .schema import EDGE, NODE, ElementTable, PropertyGraph, properties_of
 from .scope import Scope
+from .sources import table_source, union_of
 from .sqlnodes import (
     alias,
     array,
     call,
-    cast,
     column,
     conjunction,
     disjunction,
@@ -40,7 +40,6 @@ from .sqlnodes import (
     select,
     struct,
     subquery,
-    union_all,
 )
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class Branch:
                     break
 
     def _read_walks(self) -> None:
-        from .walks import Walk
+        from .walks import Walk  # a walk is made of branches in turn
 
         for slot, entry in self.alternative.slots.items():
             if entry.kind == WALK:
@@ -434,77 +433,6 @@ class Branch:
         return query.where(conjunction(kept), copy=False) if kept else query
 
 
-def checked_cost(value: exp.Expression) -> exp.Expression:
-    """A COST must be a positive, finite number."""
-    from .sqlnodes import case, fail, is_null, number
-
-    def bad(condition: exp.Expression, rule: str) -> tuple[exp.Expression, exp.Expression]:
-        return condition, fail(f"Graph cost expression must {rule}")
-
-    as_double = cast(value.copy(), "DOUBLE")
-    return case(
-        [
-            bad(is_null(value.copy()), "not be NULL"),
-            bad(call("isnan", as_double), "not be NaN"),
-            bad(call("isinf", as_double.copy()), "not be Inf"),
-            bad(exp.LTE(this=exp.Paren(this=value.copy()), expression=number(0)), "be positive"),
-        ],
-        value,
-    )
-
-
-def checked_total(total: exp.Expression) -> exp.Expression:
-    """The sum of costs; DuckDB raises for integers, an infinite double is caught here."""
-    from .sqlnodes import case, fail
-
-    infinite = call("isinf", cast(total.copy(), "DOUBLE"))
-    return case([(infinite, fail("Graph cost overflow: the total cost is out of range"))], total)
-
-
-def table_source(table: ElementTable, name: str) -> exp.Expression:
-    source = table.source.copy()
-    source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-    return source
-
-
-def union_of(
-    graph: PropertyGraph, tables: tuple[ElementTable, ...], need: Need, both_ways: bool
-) -> exp.Expression:
-    """The rows of several element tables in one layout; edges can be read both ways."""
-    members = []
-    for table in tables:
-        for backwards in (False, True) if both_ways else (False,):
-            members.append(_member(graph, table, tables, need, both_ways, backwards))
-    return union_all(members)
-
-
-def _member(graph, table, tables, need, both_ways, backwards) -> exp.Select:
-    element = TableElement(graph, table, "t")
-    source: exp.Expression = table_source(table, "t")
-    joined = []
-    if table.kind == EDGE and not table.by_key:
-        ends = []
-        for name, reference in zip("ab", table.ends, strict=True):
-            node = graph.elements[reference.node]
-            on = conjunction(
-                equal(column(mine, "t"), column(theirs, name))
-                for mine, theirs in zip(reference.columns, reference.node_columns, strict=True)
-            )
-            joined.append((table_source(node, name), on))
-            ends.append(TableElement(graph, node, name))
-        element.neighbours = (ends[0], ends[1])
-    items = flatten(element, "", tables, False, need)
-    if both_ways:
-        names = ("$to", "$from") if backwards else ("$from", "$to")
-        items += [(name, element.end(side)) for side, name in enumerate(names)]
-    query = select(items, source)
-    for other, on in joined:
-        query = query.join(other, on=on, copy=False)
-    if backwards:
-        query = query.where(exp.NEQ(this=element.end(0), expression=element.end(1)), copy=False)
-    return query
-
-
 def _joined_lists(parts: list[exp.Expression], list_type: str) -> exp.Expression:
     """One list; neighbouring literals are merged, so a fixed path is one literal."""
     merged: list[exp.Expression] = []
@@ -521,4 +449,4 @@ def _joined_lists(parts: list[exp.Expression], list_type: str) -> exp.Expression
     return joined
 
 
-__all__ = ["COST", "FIRST", "LAST", "Branch", "checked_total"]
+__all__ = ["COST", "FIRST", "LAST", "Branch"]

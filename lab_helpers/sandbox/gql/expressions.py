@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from . import aggregates, functions, labels
+from . import (
+    aggregates,
+    array_functions,
+    choice_functions,
+    functions,
+    labels,
+    path_functions,
+    time_functions,
+)
 from . import syntax as s
 from .calls import is_aggregate, name_of
 from .elements import (
@@ -206,7 +214,7 @@ class Translator:
         if isinstance(left, Element) and isinstance(right, Element):
             found = same(left, right)
         elif isinstance(left, Path) and isinstance(right, Path):
-            found = functions.same_path(left, right)
+            found = path_functions.same_path(left, right)
         elif isinstance(left, Element | Path) or isinstance(right, Element | Path):
             raise error_at(node, "A graph element or path compares only with another one")
         else:
@@ -282,7 +290,7 @@ class Translator:
         return scope.find(node.name) or Scalar(node.copy())
 
     def interval(self, node: exp.Expression, scope: Scope) -> Scalar:
-        return functions.shifted_timestamp(self, node, scope)
+        return time_functions.shifted_timestamp(self, node, scope)
 
     def window(self, node: exp.Window, scope: Scope) -> Value:
         return aggregates.translate_window(self, node, scope)
@@ -349,7 +357,7 @@ class Translator:
         if unnest is not None:
             items = self.value(unnest.expressions[0], scope)
             if isinstance(items, ElementList):
-                found = functions.contains(items, element)
+                found = array_functions.contains(items, element)
                 return Scalar(found, "BOOLEAN")
         others = [self.element(x, scope, "IN") for x in node.expressions]
         if not others:
@@ -360,7 +368,7 @@ class Translator:
         return self.lowering.sql_subquery(node, scope)
 
     def safe(self, node: exp.Expression, scope: Scope) -> Value:
-        return functions.safe(self, node, scope)
+        return choice_functions.safe(self, node, scope)
 
     def collation(self, node: exp.Collate, scope: Scope) -> Scalar:
         raise unsupported(node.this if node.this.meta else node, "COLLATE")
@@ -369,9 +377,9 @@ class Translator:
         operands = [node.this, node.expression] if isinstance(node, exp.DPipe) else node.expressions
         values = [self.value(x, scope) for x in operands]
         if values and isinstance(values[0], Path):
-            return functions.joined_paths(node, values)
+            return path_functions.joined_paths(node, values)
         if any(isinstance(v, ElementList) for v in values):
-            return functions.joined_lists(values)
+            return array_functions.joined_lists(values)
         kinds = {v.type for v in values if isinstance(v, Scalar)} - {None}
         result = self.rebuilt(node, scope)
         return Scalar(result.expression, kinds.pop() if len(kinds) == 1 else None)

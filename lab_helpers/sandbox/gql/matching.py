@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from . import syntax as s
-from .elements import (
-    ColumnElement,
-    Element,
-    Scalar,
-    StructElement,
-    Value,
-    exported,
-    rebound,
-    same,
-)
+from .columns import exported, rebound
+from .elements import ColumnElement, Element, Scalar, StructElement, Value, same
 from .errors import error_at
-from .patterns import Matched, Pattern, pattern_elements
+from .patterns import Matched, Pattern
 from .scope import Scope
 from .sqlnodes import alias, conjunction, conjuncts, equal, number, subquery
 from .working import Constants, Working, carried
@@ -53,7 +45,7 @@ def _declare(lowering: Lowering, statement: s.Match, working: Working) -> dict[s
             if working.scope.names.get(path.variable.lower()) is not None:
                 raise error_at(path, f"Variable name: {path.variable} already exists")
             written.setdefault(path.variable.lower(), path.variable)
-        for element in pattern_elements(path.terms):
+        for element in s.pattern_elements(path.terms):
             if not element.variable:
                 continue
             folded = element.variable.lower()
@@ -84,7 +76,7 @@ def _declare(lowering: Lowering, statement: s.Match, working: Working) -> dict[s
 def _inside_quantifiers(terms: tuple[s.Term, ...]):
     for term in terms:
         if isinstance(term, s.Quantified):
-            yield from pattern_elements(term.term.terms)
+            yield from s.pattern_elements(term.term.terms)
         elif isinstance(term, s.SubPath):
             yield from _inside_quantifiers(term.terms)
 

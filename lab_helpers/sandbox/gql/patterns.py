@@ -6,7 +6,6 @@ because ANY, SHORTEST and CHEAPEST choose among its matches before anything join
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,19 +13,11 @@ from sqlglot import exp
 
 from . import syntax as s
 from .alternatives import Alternative, expand
-from .branches import COST, FIRST, LAST, Branch, checked_total
+from .branches import COST, FIRST, LAST, Branch
 from .candidates import admitted, typings
-from .elements import (
-    ColumnElement,
-    Element,
-    ElementList,
-    Path,
-    Value,
-    can_key,
-    flat_nulls,
-    flatten,
-    struct_type,
-)
+from .columns import can_key, flat_nulls, flatten
+from .costs import checked_total
+from .elements import ColumnElement, Element, ElementList, Path, Value, struct_type
 from .errors import error_at
 from .schema import EDGE, NODE, PropertyGraph
 from .scope import Scope
@@ -44,33 +35,6 @@ class Matched:
     names: dict[str, Value]
     deferred: list[exp.Expression] = field(default_factory=list)
     lateral: bool = False  # it refers to columns of the relation it is joined to
-
-
-def pattern_elements(terms: Iterable[s.Term]) -> Iterable[s.ElementPattern]:
-    for term in terms:
-        if isinstance(term, s.Quantified):
-            yield from pattern_elements(term.term.terms)
-        elif isinstance(term, s.SubPath):
-            yield from pattern_elements(term.terms)
-        else:
-            yield term
-
-
-def pattern_filters(terms: Iterable[s.Term]) -> Iterable[exp.Expression]:
-    """Every condition written inside a path."""
-    for term in terms:
-        if isinstance(term, s.Quantified):
-            yield from pattern_filters((term.term,))
-        elif isinstance(term, s.SubPath):
-            if term.where is not None:
-                yield term.where
-            yield from pattern_filters(term.terms)
-        else:
-            if term.where is not None:
-                yield term.where
-            if term.cost is not None:
-                yield term.cost
-            yield from (value for _, value in term.properties)
 
 
 class Pattern:
@@ -105,7 +69,7 @@ class Pattern:
     def _check(self) -> None:
         for path in self.paths:
             costly = False
-            for element in pattern_elements(path.terms):
+            for element in s.pattern_elements(path.terms):
                 kind = EDGE if isinstance(element, s.EdgePattern) else NODE
                 if element.label is not None:
                     self.lowering.check_labels(element.label, self.graph, kind)
@@ -127,7 +91,7 @@ class Pattern:
     def relation(self, where: list[exp.Expression]) -> Matched:
         """The pattern's matches. `where` are conditions that may be applied to each match."""
         lateral = any(
-            self.mentions_incoming(f) for path in self.paths for f in pattern_filters(path.terms)
+            self.mentions_incoming(f) for path in self.paths for f in s.pattern_filters(path.terms)
         )
         outer = self.incoming if lateral else Scope(self.incoming.outer, self.incoming.open)
         branches = []
@@ -286,4 +250,4 @@ def _admitted(alternative: Alternative, name: str, graph: PropertyGraph):
     return admitted(alternative, alternative.variables[name], graph)
 
 
-__all__ = ["Matched", "Pattern", "pattern_elements"]
+__all__ = ["Matched", "Pattern"]

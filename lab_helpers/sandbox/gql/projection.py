@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from . import syntax as s
-from .aggregates import has_vertical
+from .aggregate_syntax import has_vertical
 from .calls import is_aggregate
-from .elements import (
-    Element,
-    Scalar,
-    StructElement,
-    Value,
-    exported,
-    expression_of,
-    rebound,
-)
+from .columns import exported, rebound
+from .elements import Element, Scalar, StructElement, Value, expression_of
 from .errors import error_at
 from .schema import properties_of
 from .scope import Scope

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from . import syntax as s
-from .elements import (
-    WHOLE,
-    ColumnElement,
-    Element,
-    ElementList,
-    Path,
-    Scalar,
-    Value,
-    expression_of,
-    flat_nulls,
-    flatten,
-    rebound,
-)
+from .columns import flat_nulls, flatten, rebound
+from .elements import WHOLE, ColumnElement, Element, ElementList, Path, Scalar, Value, expression_of
 from .errors import error_at
 from .scope import Scope
 from .sqlnodes import column, null, select, subquery

@@ -10,17 +10,8 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from . import syntax as s
-from .elements import (
-    Element,
-    ElementList,
-    Path,
-    Scalar,
-    StructElement,
-    Value,
-    exported,
-    expression_of,
-    rebound,
-)
+from .columns import exported, rebound
+from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
 from .errors import GqlError, did_you_mean, error_at
 from .expressions import Translator
 from .labels import label_names

@@ -6,6 +6,7 @@ sqlglot tree; their payload is immutable and shared between copies.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,6 +104,33 @@ class PathPattern:
     mode: str | None = None
     selector: Selector | None = None
     position: Position | None = None
+
+
+def pattern_elements(terms: Iterable[Term]) -> Iterable[ElementPattern]:
+    for term in terms:
+        if isinstance(term, Quantified):
+            yield from pattern_elements(term.term.terms)
+        elif isinstance(term, SubPath):
+            yield from pattern_elements(term.terms)
+        else:
+            yield term
+
+
+def pattern_filters(terms: Iterable[Term]) -> Iterable[exp.Expression]:
+    """Every condition written inside a path."""
+    for term in terms:
+        if isinstance(term, Quantified):
+            yield from pattern_filters((term.term,))
+        elif isinstance(term, SubPath):
+            if term.where is not None:
+                yield term.where
+            yield from pattern_filters(term.terms)
+        else:
+            if term.where is not None:
+                yield term.where
+            if term.cost is not None:
+                yield term.cost
+            yield from (value for _, value in term.properties)
 
 
 # ------------------------------------------------------------------------------ statements

@@ -124,14 +124,29 @@ class Walk:
 
     def _refuse_outer_names(self) -> None:
         """A recursive query cannot read the row it is joined to."""
-        from .patterns import pattern_filters
-
         own = set(self._alternatives()[0].variables)
-        for condition in pattern_filters((self.quantified.term,)):
+        if self.mode is None:
+            self._refuse_filters_over_groups()
+        for condition in s.pattern_filters((self.quantified.term,)):
             foreign = self.lowering.references(condition) - own
             if any(self.branch.scope.find(name) is not None for name in foreign):
                 raise unsupported(
                     condition, "A condition on outside variables in an unbounded quantified path"
+                )
+
+    def _refuse_filters_over_groups(self) -> None:
+        """A search prunes walks before a condition on the whole walk could judge them."""
+        groups = {
+            name
+            for name, group in self.branch.alternative.groups.items()
+            if self.slot in group.slots
+        }
+        path, _ = self.branch.alternative.paths[0]
+        inside = {id(c) for c in s.pattern_filters((self.quantified.term,))}
+        for condition in s.pattern_filters(path.terms):
+            if id(condition) not in inside and self.lowering.references(condition) & groups:
+                raise unsupported(
+                    condition, "A condition on a whole unbounded path inside a path search"
                 )
 
     def _alternatives(self) -> list[Alternative]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from .elements import Value, rebound
+from .columns import rebound
+from .elements import Value
 from .scope import Scope
 from .sqlnodes import number, select, star, subquery
 

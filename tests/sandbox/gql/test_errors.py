@@ -87,6 +87,12 @@ UNSUPPORTED = {
     "path variable inside": "MATCH (a)((p = (x)-[]->(y))) RETURN 1 AS x",
     "quantifier bound": "MATCH (a)-[:Knows]->{1,@n}(b) RETURN 1 AS x",
     "graph statement INSERT": "MATCH (a) INSERT (b) RETURN 1 AS x",
+    "condition on a whole unbounded path": (
+        "MATCH ANY ((a:Person)-[k:Knows]->+(b) WHERE SUM(k.weight) > 3) RETURN 1 AS x"
+    ),
+    "condition on outside variables": (
+        "MATCH (a:Person) MATCH TRAIL (b)(-[k:Knows WHERE k.weight < a.age]->)+(c) RETURN 1 AS x"
+    ),
     "FLATTEN": "LET a = [[1]] RETURN FLATTEN(a) AS x",
 }
 
