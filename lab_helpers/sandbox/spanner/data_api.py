@@ -142,8 +142,10 @@ class SpannerApi:
                     raise invalid(f"ExecuteBatchDml allows only DML statements; got: {each.sql}")
                 outcome = transaction.execute(statement)
             except SpannerError as error:
-                if transaction.state is State.ABORTED or (begun and place == 0):
-                    raise  # nothing to report, and the transaction the client asked for is gone
+                if transaction.state is State.ABORTED:
+                    raise
+                if begun and place == 0:
+                    transaction.rollback()  # the answer has no place to tell its id
                 response.status.code = error.code.value[0]
                 response.status.message = f"Statement {place}: {error.message}"
                 break

@@ -42,9 +42,10 @@ from lab_helpers.sandbox.spanner.transactions import Mode, State, Transaction
 
 # What is kept in memory of transactions that are over, and of those that clients leave open.
 REMEMBERED = 10_000
-OPEN_LIMIT = 256
+# Clients never end a snapshot; each costs about 2 MB until it is idle too long or one too many.
+SNAPSHOTS_OPEN = 64
 READ_WRITE_IDLE_S = 60.0
-READ_ONLY_IDLE_S = 600.0
+READ_ONLY_IDLE_S = 120.0
 SWEEP_EVERY_S = 5.0
 # Commits are remembered on disk this long, so that a Commit sent again after a crash is answered.
 COMMITS_KEPT = dt.timedelta(hours=1)
@@ -67,6 +68,7 @@ class Database:
         self._boot = secrets.token_hex(4)
         self._guard = threading.Lock()
         self._begun = 0
+        self._commits = 0
         self._open: dict[str, Transaction] = {}
         self._over: OrderedDict[str, tuple[State, dt.datetime | None]] = OrderedDict()
         self._aborted_in: OrderedDict[str, None] = OrderedDict()  # sessions
@@ -254,20 +256,23 @@ class Database:
         return row[0] if row else None
 
     def _sweep(self) -> None:
-        """Ends what clients have forgotten: idle transactions, and the oldest of too many."""
+        """Ends what clients have forgotten: idle transactions, and the oldest of many snapshots."""
         now = time.monotonic()
-        if now < self._next_sweep and len(self._open) < OPEN_LIMIT:
+        if now < self._next_sweep and len(self._open) <= SNAPSHOTS_OPEN:
             return
         self._next_sweep = now + SWEEP_EVERY_S
-        transactions = list(self._open.values())
-        for transaction in transactions:
-            read_only = transaction.mode is Mode.READ_ONLY
-            transaction.expire_if_idle(READ_ONLY_IDLE_S if read_only else READ_WRITE_IDLE_S)
-        for transaction in transactions[: max(0, len(self._open) - OPEN_LIMIT + 1)]:
+        snapshots = []
+        for transaction in list(self._open.values()):
+            is_snapshot = transaction.mode is Mode.READ_ONLY
+            idle_s = READ_ONLY_IDLE_S if is_snapshot else READ_WRITE_IDLE_S
+            if not transaction.expire_if_idle(idle_s) and is_snapshot:
+                snapshots.append(transaction)
+        for transaction in snapshots[: max(0, len(snapshots) - SNAPSHOTS_OPEN)]:
             transaction.expire_if_idle(0.5)
 
     def _prune(self) -> None:
-        if self._begun % PRUNE_EVERY:
+        self._commits += 1
+        if self._commits % PRUNE_EVERY:
             return
         holder = self.begin(Mode.READ_WRITE, session="")
         try:

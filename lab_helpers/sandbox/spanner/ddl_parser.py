@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from lab_helpers.sandbox.spanner.ddl_statements import (
+    AddCheck,
+    AddColumn,
+    AddForeignKey,
+    Alteration,
+    AlterColumn,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    CreateView,
+    Drop,
+    DropColumn,
+    DropConstraint,
+    GraphStatement,
+    NoOperation,
+    SetOnDelete,
+    SetRowDeletionPolicy,
+    Statement,
+)
 from lab_helpers.sandbox.spanner.errors import not_here
 from lab_helpers.sandbox.spanner.schema import (
     DUCKDB_TYPES,
@@ -20,110 +39,6 @@ from lab_helpers.sandbox.spanner.schema import (
     View,
 )
 from lab_helpers.sandbox.spanner.tokens import Cursor
-
-
-@dataclass(frozen=True)
-class CreateTable:
-    table: Table
-    if_not_exists: bool
-
-
-@dataclass(frozen=True)
-class CreateIndex:
-    index: Index
-    if_not_exists: bool
-
-
-@dataclass(frozen=True)
-class CreateView:
-    view: View
-    or_replace: bool
-
-
-@dataclass(frozen=True)
-class GraphStatement:
-    """CREATE or DROP PROPERTY GRAPH; the GQL front end parses the text."""
-
-    sql: str
-
-
-@dataclass(frozen=True)
-class Drop:
-    kind: str  # TABLE, INDEX or VIEW
-    name: str
-    if_exists: bool
-
-
-@dataclass(frozen=True)
-class AddColumn:
-    column: Column
-    if_not_exists: bool
-
-
-@dataclass(frozen=True)
-class DropColumn:
-    name: str
-
-
-@dataclass(frozen=True)
-class AlterColumn:
-    """`change` turns the column as it is into the column as asked."""
-
-    name: str
-    change: Callable[[Column], Column]
-
-
-@dataclass(frozen=True)
-class AddForeignKey:
-    rule: ForeignKey
-
-
-@dataclass(frozen=True)
-class AddCheck:
-    check: Check
-
-
-@dataclass(frozen=True)
-class DropConstraint:
-    name: str
-
-
-@dataclass(frozen=True)
-class SetOnDelete:
-    cascade: bool
-
-
-@dataclass(frozen=True)
-class SetRowDeletionPolicy:
-    policy: str | None
-
-
-Alteration = (
-    AddColumn
-    | DropColumn
-    | AlterColumn
-    | AddForeignKey
-    | AddCheck
-    | DropConstraint
-    | SetOnDelete
-    | SetRowDeletionPolicy
-)
-
-
-@dataclass(frozen=True)
-class AlterTable:
-    table: str
-    change: Alteration
-
-
-@dataclass(frozen=True)
-class NoOperation:
-    """A statement that changes nothing here, such as ANALYZE."""
-
-
-Statement = (
-    CreateTable | CreateIndex | CreateView | GraphStatement | Drop | AlterTable | NoOperation
-)
 
 _COMMIT_TIMESTAMP = re.compile(r"allow_commit_timestamp\s*=\s*true", re.IGNORECASE)
 _ABSENT = (

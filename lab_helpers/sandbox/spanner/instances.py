@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from google.cloud.spanner_admin_instance_v1 import Instance as ProtoPlusInstance
 from google.protobuf import json_format
 
@@ -30,20 +31,22 @@ _DATABASE_ID = re.compile(r"[a-z][-_a-z0-9]{0,28}[a-z0-9]")
 
 
 class Instances:
-    """Names on disk, open databases in memory. No file is named by a client."""
+    """Names on disk, open databases in memory. No file is named by a client.
+
+    Raises OSError where the folder cannot be used: not writable, damaged, or used by another.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir
         self._file = data_dir / "instances.json"
         self._guard = threading.RLock()
         data_dir.mkdir(parents=True, exist_ok=True)
-        stored = json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
-        self._instances: dict[str, Any] = {
-            name: json_format.ParseDict(fields, Instance())
-            for name, fields in stored.get("instances", {}).items()
-        }
-        self._files: dict[str, str] = stored.get("databases", {})
+        self._lock = FileLock(data_dir / "in-use.lock")
+        self._instances: dict[str, Any] = {}
+        self._files: dict[str, str] = {}
         self._open: dict[str, Database] = {}
+        self._take_folder()
+        self._load()
         self._remove_unlisted_files()
 
     def close(self) -> None:
@@ -51,6 +54,7 @@ class Instances:
             for database in self._open.values():
                 database.close()
             self._open.clear()
+            self._lock.release()
 
     # ------------------------------------------------------------ instances
 
@@ -177,6 +181,31 @@ class Instances:
             self._remove(gone)
 
     # ------------------------------------------------------------ files
+
+    def _take_folder(self) -> None:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise OSError(
+                f"The data folder {self._folder} is in use by another Spanner sandbox. Stop that "
+                "one, or choose another folder."
+            ) from error
+
+    def _load(self) -> None:
+        if not self._file.exists():
+            return
+        try:
+            stored = json.loads(self._file.read_text("utf-8"))
+            self._instances = {
+                name: json_format.ParseDict(fields, Instance())
+                for name, fields in stored["instances"].items()
+            }
+            self._files = dict(stored["databases"])
+        except (ValueError, KeyError, TypeError, json_format.ParseError) as error:
+            self._lock.release()
+            raise OSError(
+                f"{self._file} is damaged ({error}). Move it away to begin with no databases."
+            ) from error
 
     def _save(self, instances: dict[str, Any], files: dict[str, str]) -> None:
         """On disk first, then in memory: what is answered afterwards survives a kill."""

@@ -45,6 +45,7 @@ class SpannerServer:
         try:
             bound = server.add_insecure_port(f"{HOST}:{port}")
         except RuntimeError as error:
+            instances.close()
             raise OSError(f"Port {port} of {HOST} is taken: choose another, or 0.") from error
         server.start()
         self._server, self._instances = server, instances

@@ -80,8 +80,8 @@ class Storage:
             connection.execute("COMMIT")
 
     def checkpoint(self) -> None:
-        """Moves the log into the file; where something else is running, leaves it for later."""
-        with self.connection() as connection, contextlib.suppress(duckdb.TransactionException):
+        """Moves the log into the file; where that cannot be done now, leaves it for later."""
+        with self.connection() as connection, contextlib.suppress(duckdb.Error):
             connection.execute("CHECKPOINT")
 
     def close(self) -> None:

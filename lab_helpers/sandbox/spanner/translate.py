@@ -57,6 +57,7 @@ def prepare(
     if is_dml:
         return _dml(text, schema, types)
     tree = _parse(text)
+    tree.set("locks", None)  # FOR UPDATE only hints at what a transaction will write
     if not isinstance(tree, exp.Query):
         raise invalid(f"Syntax error: Unexpected statement: {sql.strip()[:60]}")
     names = _names(tree.selects)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import threading
 import time
 from pathlib import Path
 
 import duckdb
 import pytest
+from google.cloud.spanner_v1 import ExecuteSqlRequest
 
 from lab_helpers.sandbox.spanner import database as database_module
 from lab_helpers.sandbox.spanner.database import Database
@@ -135,3 +137,27 @@ def test_memory_stays_flat_over_many_transactions(sandbox, make_database):
     many(600)
     assert _resident_mb(sandbox.process.pid) - before < 40
     assert rows(database, "SELECT v FROM t WHERE id = 1") == [[800]]
+
+
+def test_commits_are_remembered_on_disk_for_a_while(store, monkeypatch):
+    monkeypatch.setattr(database_module, "PRUNE_EVERY", 10)
+    monkeypatch.setattr(database_module, "COMMITS_KEPT", dt.timedelta(0))
+    for number in range(25):
+        transaction = store.begin(Mode.READ_WRITE, "s")
+        sql = f"INSERT INTO t (id) VALUES ({number})"
+        transaction.execute(store.sql(sql, ExecuteSqlRequest.pb()().params, {}))
+        store.commit(transaction.id.encode(), [])
+    with store.storage.connection() as connection:
+        [[kept]] = connection.execute("SELECT COUNT(*) FROM sandbox_private.commits").fetchall()
+    assert kept == 5
+
+
+def test_of_many_open_snapshots_the_oldest_are_ended(store, monkeypatch):
+    monkeypatch.setattr(database_module, "SNAPSHOTS_OPEN", 5)
+    snapshots = []
+    for _ in range(8):
+        snapshots.append(store.begin(Mode.READ_ONLY, "s"))
+        snapshots[-1].pin()
+    time.sleep(0.6)  # those just begun are spared
+    store.begin(Mode.READ_WRITE, "s").rollback()
+    assert list(store._open) == [snapshot.id for snapshot in snapshots[-5:]]

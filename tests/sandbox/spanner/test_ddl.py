@@ -258,8 +258,11 @@ def test_statements_before_a_failing_one_stay(make_database):
 
 def test_a_table_that_a_view_reads_cannot_be_dropped(make_database):
     database = make_database(
-        "CREATE TABLE t (a INT64) PRIMARY KEY(a)", "CREATE VIEW v AS SELECT a FROM t"
+        "CREATE TABLE t (a INT64, b INT64) PRIMARY KEY(a)", "CREATE VIEW v AS SELECT b FROM t"
     )
-    with pytest.raises(exceptions.FailedPrecondition, match="view `v` depends on it"):
-        database.update_ddl(["DROP TABLE t"])
+    for statement in ("DROP TABLE t", "ALTER TABLE t DROP COLUMN b"):
+        with pytest.raises(exceptions.FailedPrecondition, match="the view `v` depends on it"):
+            database.update_ddl([statement])
+    database.update_ddl(["ALTER TABLE t ADD COLUMN c INT64"]).result(10)
+    assert rows(database, "SELECT * FROM v") == []
     database.update_ddl(["DROP VIEW v", "DROP TABLE t"]).result(10)

@@ -157,8 +157,10 @@ def test_graph_ddl_made_replaced_and_dropped(make_database):
     assert rows(database, ask.format(label="Two")) == [[0]]
     database.reload()
     assert list(database.ddl_statements)[1] == create.format(label="Two")
-    with pytest.raises(exceptions.FailedPrecondition, match="used by property graph `g`"):
+    with pytest.raises(exceptions.FailedPrecondition, match="the property graph `g` depends on it"):
         database.update_ddl(["DROP TABLE n"])
+    database.update_ddl(["ALTER TABLE n ADD COLUMN b INT64", "ALTER TABLE n DROP COLUMN a"])
+    assert rows(database, "GRAPH g MATCH (x:Two) RETURN x.b AS b") == []
     with pytest.raises(exceptions.InvalidArgument):
         database.update_ddl(["CREATE PROPERTY GRAPH h NODE TABLES (nope)"])
     database.update_ddl(["DROP PROPERTY GRAPH g", "DROP PROPERTY GRAPH IF EXISTS g"]).result(10)

@@ -132,6 +132,8 @@ def test_names_ddl_and_graphs_survive_a_kill(starter, tmp_path):
 
 
 def test_a_dropped_database_stays_dropped(starter, tmp_path):
+    """So does one whose making was cut short: its file is not listed."""
+    (tmp_path / "cut-short.duckdb").write_bytes(b"half a file")
     sandbox = starter(tmp_path)
     database = bank(sandbox.client())
     database.drop()

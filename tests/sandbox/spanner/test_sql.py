@@ -119,6 +119,7 @@ def test_an_expression(database, expression, expected):
         ("SELECT * EXCEPT (n) FROM t WHERE id < 0", []),
         ("SELECT id FROM t@{FORCE_INDEX=_BASE_TABLE} WHERE `order` = 'x'", []),
         ("@{OPTIMIZER_VERSION=7} SELECT 1", [[1]]),
+        ("SELECT COUNT(*) FROM (SELECT id FROM t) FOR UPDATE", [[0]]),
         ("SELECT COUNTIF(x > 1), LOGICAL_AND(x > 0) FROM UNNEST([1, 2]) x", [[1, True]]),
         (
             "SELECT ARRAY_AGG(x ORDER BY x DESC), STRING_AGG(CAST(x AS STRING), '-' ORDER BY x)"

@@ -465,3 +465,15 @@ def test_a_batch_write_commits_group_by_group(shop):
         answers = list(groups.batch_write())
     assert [answer.status.code for answer in answers] == [0, 6, 0]
     assert rows(shop, "SELECT id FROM users WHERE id >= 60 ORDER BY id") == [[60], [61]]
+
+
+def test_a_batch_whose_first_statement_fails_reports_it(shop):
+    def run(transaction):
+        status, counts = transaction.batch_update(["UPDATE nope SET n = 1 WHERE TRUE"])
+        codes.append((status.code, list(counts)))
+        raise LookupError("give up")
+
+    codes: list = []
+    with pytest.raises(LookupError):
+        shop.run_in_transaction(run)
+    assert codes == [(3, [])]
