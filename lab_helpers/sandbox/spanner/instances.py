@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,7 @@ class Instances:
         for suffix in ("", ".wal"):
             with contextlib.suppress(OSError):  # Windows keeps a file that is still open
                 (self._folder / f"{file}{suffix}").unlink(missing_ok=True)
+        shutil.rmtree(self._folder / f"{file}.tmp", ignore_errors=True)  # what a query spilled
 
     def _remove_unlisted_files(self) -> None:
         """Left by a kill between making a database and listing it, or between the reverse."""

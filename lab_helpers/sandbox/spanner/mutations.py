@@ -23,6 +23,22 @@ from lab_helpers.sandbox.spanner.constraints import (
 from lab_helpers.sandbox.spanner.errors import failed_precondition, invalid, not_found
 from lab_helpers.sandbox.spanner.schema import Column, Schema, Table, quote, quoted
 
+# Spanner's own limit, so that a load that works here works there.
+MAX_MUTATIONS = 80_000
+
+
+def check_count(mutations: Any) -> None:
+    """Raises INVALID_ARGUMENT for more cells in one commit than Spanner takes."""
+    count = 0
+    for mutation in mutations:
+        body = getattr(mutation, mutation.WhichOneof("operation") or "insert")
+        count += len(body.columns) * len(body.values) if hasattr(body, "columns") else 1
+    if count > MAX_MUTATIONS:
+        raise invalid(
+            f"The transaction contains too many mutations: {count:,} (rows times columns), and at "
+            f"most {MAX_MUTATIONS:,} are allowed in one commit. Write the rows in several commits."
+        )
+
 
 @dataclass(frozen=True)
 class Write:

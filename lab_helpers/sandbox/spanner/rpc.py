@@ -12,7 +12,10 @@ import grpc
 from google.protobuf import duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from lab_helpers.sandbox.spanner.errors import SpannerError, not_here, storage_failed
+from lab_helpers.sandbox.spanner.errors import SpannerError, invalid, not_here, storage_failed
+
+# As Spanner has it for commits. gRPC's own limit would answer with a code that clients repeat.
+MAX_REQUEST_BYTES = 100 * 1024 * 1024
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,12 +55,14 @@ class Services(grpc.GenericRpcHandler):
 def _handler(method: Method) -> grpc.RpcMethodHandler:
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         try:
+            _check_size(request)
             return method.call(request)
         except Exception as error:
             _fail(context, error)
 
     def answer_many(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
         try:
+            _check_size(request)
             yield from method.call(request)
         except Exception as error:
             _fail(context, error)
@@ -68,6 +73,15 @@ def _handler(method: Method) -> grpc.RpcMethodHandler:
         else (grpc.unary_unary_rpc_method_handler, answer)
     )
     return make(behaviour, method.request.FromString, lambda reply: reply.SerializeToString())
+
+
+def _check_size(request: Any) -> None:
+    size = request.ByteSize()
+    if size > MAX_REQUEST_BYTES:
+        raise invalid(
+            f"The request has {size:,} bytes; the most that Spanner accepts is "
+            f"{MAX_REQUEST_BYTES:,}. Send the rows in several commits."
+        )
 
 
 def _refusal(name: str) -> grpc.RpcMethodHandler:

@@ -23,7 +23,7 @@ import grpc
 from lab_helpers.sandbox.spanner.constraints import Changes
 from lab_helpers.sandbox.spanner.errors import SpannerError, aborted, failed_precondition, invalid
 from lab_helpers.sandbox.spanner.lock import WriterLock
-from lab_helpers.sandbox.spanner.mutations import Applier
+from lab_helpers.sandbox.spanner.mutations import Applier, check_count
 from lab_helpers.sandbox.spanner.schema import Schema, Table
 from lab_helpers.sandbox.spanner.statements import Outcome, Statement
 from lab_helpers.sandbox.spanner.storage import Storage
@@ -231,6 +231,7 @@ class Transaction:
 
     def _apply(self, connection: duckdb.DuckDBPyConnection, mutations: Any) -> None:
         assert self.commit_time is not None
+        check_count(mutations)
         schema = self._database.schema
         changes = Changes(connection, schema)
         applier = Applier(connection, schema, changes, self.commit_time)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from google.api_core import exceptions
 
 from lab_helpers.sandbox.spanner import SpannerServer
 from tests.sandbox.spanner.conftest import Sandbox, make_instance, rows
@@ -48,3 +49,17 @@ def test_a_damaged_list_of_databases_is_said(tmp_path):
     (tmp_path / "instances.json").write_text("{ not json")
     with pytest.raises(OSError, match="is damaged"):
         SpannerServer(tmp_path).start()
+
+
+def test_a_request_that_is_too_big_is_refused_in_words(tmp_path):
+    server = SpannerServer(tmp_path)
+    database = make_instance(Sandbox(None, server.start(), tmp_path).client()).database(
+        "big", ddl_statements=["CREATE TABLE t (a INT64, v STRING(MAX)) PRIMARY KEY(a)"]
+    )
+    database.create().result(10)
+    with (
+        pytest.raises(exceptions.InvalidArgument, match="Send the rows in several commits"),
+        database.batch() as batch,
+    ):
+        batch.insert("t", ["a", "v"], [(n, "x" * 10_500_000) for n in range(10)])
+    server.stop()

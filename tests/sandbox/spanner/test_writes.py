@@ -126,6 +126,11 @@ def test_a_mutation(shop, mutate, sql, expected):
 
 REFUSED_MUTATIONS = [
     (
+        lambda b: b.insert("users", ["id", "n"], [(n, 1) for n in range(100, 40_101)]),
+        exceptions.InvalidArgument,
+        "too many mutations: 80,004",
+    ),
+    (
         lambda b: b.insert("users", ["id"], [(1,)]),
         exceptions.AlreadyExists,
         r"Table users: Row \{Int64\(1\)\} already exists",
