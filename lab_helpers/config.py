@@ -177,3 +177,12 @@ def catalog_lookup(config: LabConfig) -> Callable[[], set[str]] | None:
         return {term.name.rsplit("/", 1)[-1] for term in client.list_glossary_terms(parent=parent)}
 
     return lookup
+
+
+def revive(config: LabConfig) -> Callable[[], object] | None:
+    """What brings a killed sandbox back on its old ports; None in the cloud."""
+    if config.backend == "cloud":
+        return None
+    from lab_helpers import sandbox
+
+    return lambda: sandbox.ensure(config.home)

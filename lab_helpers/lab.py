@@ -70,13 +70,15 @@ class Lab:
         from lab_helpers.stores.operations import OperationsStore
 
         instance = self.spanner.instance(self.config.instance)
-        return OperationsStore(instance.database(self.config.database))
+        database = instance.database(self.config.database)
+        return OperationsStore(database, configuration.revive(self.config))
 
     @functools.cached_property
     def trail(self) -> LineageStore:
         from lab_helpers.stores.lineage import LineageStore
 
-        return LineageStore(self.bigquery, self.config.dataset)
+        revive = configuration.revive(self.config)
+        return LineageStore(self.bigquery, self.config.dataset, revive=revive)
 
     @functools.cached_property
     def refund(self) -> RefundAgent:
@@ -184,13 +186,11 @@ class Lab:
     def query(self, name: str, **params: Any) -> Table:
         """Rows of data/gql/operations/<name>.gql in Spanner, or data/gql/lineage/<name>.gql."""
         self._need_provisioned()
-        from lab_helpers.stores import schema
+        from lab_helpers.ui.tables import query_text
 
-        try:
-            sql = schema.gql(f"operations/{name}")
-        except FileNotFoundError:
-            return self.trail_gql(schema.gql(f"lineage/{name}", self.config.dataset), **params)
-        return self.gql(sql, **params)
+        query = query_text(name, self.config.dataset)
+        run = self.gql if query.room == "operations" else self.trail_gql
+        return run(query.text, **params)
 
     def gql(self, text: str, **params: Any) -> Table:
         """Rows of your own query in Spanner. Raises LabError that says what is wrong and where."""
@@ -202,12 +202,24 @@ class Lab:
 
     def _rows(self, run: Callable[..., list[dict[str, Any]]], text: str, params: Any) -> Table:
         self._need_provisioned()
-        from google.api_core.exceptions import BadRequest, NotFound
+        from google.api_core.exceptions import (
+            BadRequest,
+            NotFound,
+            RetryError,
+            ServiceUnavailable,
+        )
 
+        from lab_helpers.stores.outage import GIVE_UP_S
         from lab_helpers.ui.tables import Table
 
         try:
             return Table(run(text, params))
+        except (RetryError, ServiceUnavailable, ConnectionError) as error:
+            raise LabError(
+                "The store did not answer; nothing was read.",
+                f"{type(error).__name__} after {GIVE_UP_S:.0f} seconds.",
+                "Run the setup cell again; `python -m lab_helpers doctor` says what is wrong.",
+            ) from None
         except (BadRequest, NotFound) as error:
             raise LabError(
                 "The query was refused; nothing was read.",

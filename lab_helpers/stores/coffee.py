@@ -109,7 +109,12 @@ class CoffeeStore:
         """
         return self._products(
             self._search.replace("{column}", by),
-            {"wish": list(vector), "model": model, "farthest": 1 - threshold, "top": top},
+            {
+                "wish": [float(x) for x in vector],
+                "model": model,
+                "farthest": 1.0 - threshold,
+                "top": top,
+            },
             {"wish": _VECTOR, "model": pt.STRING, "farthest": pt.FLOAT64, "top": pt.INT64},
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 from google.cloud import bigquery
 
 from lab_helpers.stores import schema
+from lab_helpers.stores.outage import CALL_LIMIT_S, GIVE_UP_S, Revive, supervised
 
 # Table to key column, in the order a walk of the graph meets them.
 TABLES = {
@@ -21,6 +22,7 @@ TABLES = {
     "policy_evaluations": "eval_id",
     "agent_actions": "action_id",
 }
+PATIENCE = bigquery.DEFAULT_RETRY.with_timeout(GIVE_UP_S)
 ATTEMPTS = 3
 FIRST_PAUSE_S = 0.1
 INSERT_TIMEOUT_S = 10.0
@@ -44,8 +46,9 @@ class LineageStore:
         client: bigquery.Client,
         dataset: str,
         pause: Callable[[float], None] = time.sleep,
+        revive: Revive | None = None,
     ) -> None:
-        self.client, self.dataset, self._pause = client, dataset, pause
+        self.client, self.dataset, self._pause, self._revive = client, dataset, pause, revive
 
     def write(self, rows: Rows) -> None:
         """Insert a turn's rows: three attempts with doubling pauses; only what failed is resent.
@@ -56,7 +59,7 @@ class LineageStore:
         for attempt in range(ATTEMPTS):
             if attempt:
                 self._pause(FIRST_PAUSE_S * 2**attempt)
-            left, cause = self._insert(left)
+            left, cause = supervised(lambda rest=left: self._insert(rest), self._revive)
             if not left:
                 return
         raise DeliveryFailed(left, cause)
@@ -108,7 +111,14 @@ class LineageStore:
         config = bigquery.QueryJobConfig(
             query_parameters=[_parameter(k, v) for k, v in (params or {}).items()]
         )
-        return [dict(row) for row in self.client.query_and_wait(sql, job_config=config)]
+
+        def run() -> list[dict[str, Any]]:
+            rows = self.client.query_and_wait(
+                sql, job_config=config, retry=PATIENCE, job_retry=None, wait_timeout=CALL_LIMIT_S
+            )
+            return [dict(row) for row in rows]
+
+        return supervised(run, self._revive)
 
     def ask(self, name: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows of the query file data/gql/lineage/<name>.gql."""
@@ -128,7 +138,7 @@ class LineageStore:
     def clear(self) -> None:
         """Empty the four tables. The tables stay: a recreated one would swallow new rows."""
         for table in TABLES:
-            self.client.query_and_wait(f"TRUNCATE TABLE `{self.dataset}.{table}`")
+            self.query(f"TRUNCATE TABLE `{self.dataset}.{table}`")
 
 
 def _parameter(name: str, value: Any) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from google.cloud.spanner_v1 import param_types as pt
 
 from lab_helpers.stores import schema
+from lab_helpers.stores.outage import READ, Revive, supervised
+
+T = TypeVar("T")
 
 _TYPES = {
     "user_id": pt.INT64,
@@ -72,16 +75,33 @@ class Commit:
 class OperationsStore:
     """Reads and the one write of the operational store. `database` is a Spanner Database."""
 
-    def __init__(self, database: Any) -> None:
-        self.database = database
+    def __init__(self, database: Any, revive: Revive | None = None) -> None:
+        self.database, self._revive = database, revive
         self._policy = schema.gql("operations/policy_evaluation")
         self._orders = schema.gql("operations/customer_orders")
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows of a read-only query on one snapshot, as dictionaries. Types follow the names."""
         types = {k: _TYPES.get(k, _type_of(v)) for k, v in (params or {}).items()}
-        with self.database.snapshot() as snapshot:
-            return _rows(snapshot.execute_sql(sql, params=dict(params or {}), param_types=types))
+        return self._read(
+            lambda s: _rows(
+                s.execute_sql(sql, params=dict(params or {}), param_types=types, **READ)
+            )
+        )
+
+    def _read(self, work: Callable[[Any], T]) -> T:
+        def on_snapshot() -> T:
+            with self.database.snapshot() as snapshot:
+                return work(snapshot)
+
+        return supervised(on_snapshot, self._revive)
+
+    def _batch(self, work: Callable[[Any], None]) -> None:
+        def in_batch() -> None:
+            with self.database.batch() as batch:
+                work(batch)
+
+        supervised(in_batch, self._revive)
 
     def orders(self, user_id: int) -> list[Order]:
         """The customer's orders, newest first; [] for an unknown customer."""
@@ -94,8 +114,7 @@ class OperationsStore:
         self, user_id: int, order_id: int, contract: Mapping[str, Any]
     ) -> PolicyFacts | None:
         """The policy row for this customer and order, or None where the order is not theirs."""
-        with self.database.snapshot() as snapshot:
-            return self._facts(snapshot, user_id, order_id, contract)
+        return self._read(lambda s: self._facts(s, user_id, order_id, contract))
 
     def _facts(
         self, reader: Any, user_id: int, order_id: int, contract: Mapping[str, Any]
@@ -109,7 +128,7 @@ class OperationsStore:
             },
         }
         types = {k: _TYPES[k] for k in params}
-        rows = _rows(reader.execute_sql(self._policy, params=params, param_types=types))
+        rows = _rows(reader.execute_sql(self._policy, params=params, param_types=types, **READ))
         if len(rows) > 1:
             # Two governing policies for one order: nothing here may choose between them.
             raise LookupError(f"order {order_id} is governed by {len(rows)} policy conditions")
@@ -146,6 +165,7 @@ class OperationsStore:
                 "SELECT refund_trace_id FROM order_items WHERE order_id = @order_id",
                 params={"order_id": order_id},
                 param_types={"order_id": pt.INT64},
+                **READ,
             )
             traces = {row[0] for row in done}
             facts = self._facts(transaction, user_id, order_id, contract)
@@ -170,7 +190,7 @@ class OperationsStore:
             )
             return Commit(True, facts, None)
 
-        return self.database.run_in_transaction(work)
+        return supervised(lambda: self.database.run_in_transaction(work), self._revive)
 
     def refund_trace(self, order_id: int) -> set[str]:
         """The trace ids that refunded this order's items; empty when none did."""
@@ -185,21 +205,16 @@ class OperationsStore:
 
     def put_outbox(self, trace_id: str, payload: str) -> None:
         """Keep (or replace) what BigQuery must still be told of one turn."""
-        with self.database.batch() as batch:
-            batch.insert_or_update(
-                "lineage_outbox",
-                ("trace_id", "payload", "status", "created_at", "delivered_at"),
-                [(trace_id, payload, "PENDING", _COMMIT_TIME, None)],
-            )
+        columns = ("trace_id", "payload", "status", "created_at", "delivered_at")
+        row = (trace_id, payload, "PENDING", _COMMIT_TIME, None)
+        self._batch(lambda b: b.insert_or_update("lineage_outbox", columns, [row]))
 
     def mark_delivered(self, trace_ids: list[str]) -> None:
+        """Tick trails off as delivered to BigQuery."""
         if trace_ids:
-            with self.database.batch() as batch:
-                batch.update(
-                    "lineage_outbox",
-                    ("trace_id", "status", "delivered_at"),
-                    [(t, "DELIVERED", _COMMIT_TIME) for t in trace_ids],
-                )
+            rows = [(t, "DELIVERED", _COMMIT_TIME) for t in trace_ids]
+            columns = ("trace_id", "status", "delivered_at")
+            self._batch(lambda b: b.update("lineage_outbox", columns, rows))
 
     def pending_outbox(self) -> dict[str, str]:
         """Trace id to payload of every turn whose trail is not yet delivered, oldest first."""
@@ -221,20 +236,12 @@ class OperationsStore:
 
     def state(self, name: str) -> str | None:
         """The value kept under `name` in lab_state, or None."""
-        with self.database.snapshot() as snapshot:
-            rows = list(
-                snapshot.execute_sql(
-                    "SELECT value FROM lab_state WHERE name = @name",
-                    params={"name": name},
-                    param_types={"name": pt.STRING},
-                )
-            )
-        return rows[0][0] if rows else None
+        rows = self.query("SELECT value FROM lab_state WHERE name = @name", {"name": name})
+        return rows[0]["value"] if rows else None
 
     def count(self, table: str) -> int:
         """Rows in one table of the store."""
-        with self.database.snapshot() as snapshot:
-            return next(iter(snapshot.execute_sql(f"SELECT COUNT(*) FROM `{table}`")))[0]
+        return self.query(f"SELECT COUNT(*) AS n FROM `{table}`")[0]["n"]
 
 
 _COMMIT_TIME = "spanner.commit_timestamp()"

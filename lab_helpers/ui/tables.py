@@ -164,8 +164,8 @@ def orders_table(persona: Persona, orders: Sequence[Order]) -> Table:
 class QueryText:
     """The text of one query file, as it runs."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = name, text
+    def __init__(self, name: str, text: str, room: str) -> None:
+        self.name, self.text, self.room = name, text, room
 
     def __repr__(self) -> str:
         return self.text
@@ -181,7 +181,7 @@ def query_text(name: str, dataset: str) -> QueryText:
     """
     for room in ("operations", "lineage"):
         if name in _queries(room):
-            return QueryText(name, schema.gql(f"{room}/{name}", dataset).rstrip("\n"))
+            return QueryText(name, schema.gql(f"{room}/{name}", dataset).rstrip("\n"), room)
     raise LabError(
         f"There is no query named {name!r}.",
         "Queries are the files of data/gql/operations and data/gql/lineage.",

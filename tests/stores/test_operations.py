@@ -66,7 +66,8 @@ def test_demo_customers_have_the_returns_the_design_says(
 def test_the_query_agrees_with_plain_sql_over_the_generated_store(lab):
     sql = """
       SELECT o.user_id, o.order_id, ROUND(SUM(i.sale_price), 2) AS price, (
-        SELECT COUNT(DISTINCT h.id) FROM orders AS p JOIN order_items AS h ON h.order_id = p.order_id
+        SELECT COUNT(DISTINCT h.id)
+        FROM orders AS p JOIN order_items AS h ON h.order_id = p.order_id
         WHERE p.user_id = o.user_id AND p.order_id != o.order_id AND h.status = 'Returned'
           AND COALESCE(h.returned_at, p.returned_at, p.created_at)
               >= TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL 100 DAY)) AS earlier
