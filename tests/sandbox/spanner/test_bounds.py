@@ -132,11 +132,11 @@ def test_memory_stays_flat_over_many_transactions(sandbox, make_database):
             database.run_in_transaction(work)
             rows(database, "SELECT v FROM t WHERE id = 1")
 
-    many(200)
+    many(100)
     before = _resident_mb(sandbox.process.pid)
-    many(600)
+    many(400)
     assert _resident_mb(sandbox.process.pid) - before < 40
-    assert rows(database, "SELECT v FROM t WHERE id = 1") == [[800]]
+    assert rows(database, "SELECT v FROM t WHERE id = 1") == [[500]]
 
 
 def test_commits_are_remembered_on_disk_for_a_while(store, monkeypatch):
