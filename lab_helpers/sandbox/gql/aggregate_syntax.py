@@ -13,6 +13,9 @@ from .elements import ElementList, Scalar, Value
 from .scope import Scope
 from .typenames import is_list
 
+# what an aggregate function means in a clause
+VERTICAL, HORIZONTAL, NONE = "over rows", "over an array", "nothing"
+
 
 @dataclass
 class Aggregate:
@@ -78,22 +81,20 @@ def is_call(node: exp.Expression) -> bool:
 # ------------------------------------------------------------------------- which kind is it?
 
 
-def array_variable(
-    node: exp.Expression, scope: Scope, guess: bool = False
-) -> tuple[str, Value] | None:
-    """The array variable that an aggregate ranges over, if its arguments name one.
+def array_variable(node: exp.Expression, scope: Scope) -> tuple[str, Value] | None:
+    """The array variable that a horizontal aggregate ranges over, if its arguments name one.
 
-    `guess`: in LET and FILTER every aggregate is horizontal, so a variable of unknown type is one.
+    A variable of unknown type, such as one bound to a parameter, is taken for an array.
     """
-    for column_ in _outer_columns(taken_apart(node).operands()):
-        if isinstance(column_.this, exp.Star):
+    for column in _outer_columns(taken_apart(node).operands()):
+        if isinstance(column.this, exp.Star):
             continue
-        found = scope.find(column_.parts[0].name)
+        found = scope.find(column.parts[0].name)
         if isinstance(found, ElementList):
-            return column_.parts[0].name, found
-        whole = isinstance(found, Scalar) and len(column_.parts) == 1
-        if whole and (is_list(found.type) or (guess and found.type is None)):
-            return column_.name, found
+            return column.parts[0].name, found
+        whole = isinstance(found, Scalar) and len(column.parts) == 1
+        if whole and (found.type is None or is_list(found.type)):
+            return column.name, found
     return None
 
 
@@ -110,14 +111,11 @@ def _outer_columns(nodes: list[exp.Expression]) -> Iterator[exp.Column]:
             yield from _outer_columns(list(node.iter_expressions()))
 
 
-def has_vertical(node: exp.Expression, scope: Scope) -> bool:
-    """Does an expression aggregate over rows?"""
+def has_aggregate(node: exp.Expression) -> bool:
+    """Does an expression of RETURN or WITH aggregate over rows?"""
     if isinstance(node, exp.Query | s.GraphSubquery):
         return False
     if isinstance(node, exp.Window):
         inner = [x for x in node.iter_expressions() if x is not node.this]
-        inner += list(node.this.iter_expressions())
-        return any(has_vertical(x, scope) for x in inner)
-    if is_call(node):
-        return array_variable(node, scope) is None
-    return any(has_vertical(x, scope) for x in node.iter_expressions())
+        return any(map(has_aggregate, [*inner, *node.this.iter_expressions()]))
+    return is_call(node) or any(map(has_aggregate, node.iter_expressions()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from . import syntax as s
-from .aggregate_syntax import Aggregate, array_variable, is_call, taken_apart
+from .aggregate_syntax import NONE, VERTICAL, Aggregate, array_variable, is_call, taken_apart
 from .calls import arguments_of, is_aggregate, name_of
 from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
 from .errors import error_at, unsupported
@@ -32,7 +32,7 @@ from .sqlnodes import (
     text,
 )
 from .sqlnodes import field as member
-from .typenames import item_of
+from .typenames import is_list, item_of
 
 if TYPE_CHECKING:
     from .expressions import Translator
@@ -58,6 +58,7 @@ _TYPES = {
 }
 _SAME_TYPE = ("SUM", "MIN", "MAX", "ANY_VALUE")
 _COUNTS = ("COUNT", "COUNTIF")
+_OF_ARRAYS = ("COUNT", "ANY_VALUE", "ARRAY_CONCAT_AGG")
 _FIRST_OF_WINDOW = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LAG", "LEAD", "ANY_VALUE")
 
 
@@ -66,14 +67,18 @@ _FIRST_OF_WINDOW = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "LAG", "LEAD", "AN
 
 def translate(t: Translator, node: exp.Expression, scope: Scope) -> Value:
     aggregate = taken_apart(node)
-    variable = array_variable(node, scope, t.lowering.horizontal_only)
-    if variable is not None:
-        return _horizontal(t, aggregate, scope, *variable)
-    if t.lowering.horizontal_only:
+    if t.lowering.aggregation == VERTICAL:
+        return _vertical(t, aggregate, scope)
+    if t.lowering.aggregation == NONE:
+        raise error_at(node, f"Aggregate function {aggregate.name} is not allowed here")
+    variable = array_variable(node, scope)
+    if variable is None:
         raise error_at(
-            node, f"Aggregate function {aggregate.name} needs an array variable in LET and FILTER"
+            node,
+            f"Aggregate function {aggregate.name} needs an array variable in LET, FILTER and "
+            "WHERE; aggregate over rows in RETURN or WITH",
         )
-    return _vertical(t, aggregate, scope)
+    return _horizontal(t, aggregate, scope, *variable)
 
 
 def translate_window(t: Translator, node: exp.Window, scope: Scope) -> Value:
@@ -138,6 +143,9 @@ def _vertical(
         return Scalar(call("count", exp.Star()), "BIGINT")
     values = [t.value(x, scope) for x in a.arguments]
     first = values[0] if values else Scalar(null())
+    listed = isinstance(first, ElementList) or (isinstance(first, Scalar) and is_list(first.type))
+    if listed and a.name not in _OF_ARRAYS:
+        raise error_at(a.node, f"No matching signature for aggregate function {a.name} of an array")
     operand = _operand(a, first)
     rest = [expression_of(v) for v in values[1:]]
     kind = first.type if isinstance(first, Scalar) else None
@@ -233,6 +241,8 @@ def _typed(a: Aggregate, built: exp.Expression, first: Value, kind: str | None, 
     if a.name == "ANY_VALUE" and isinstance(first, Element):
         tables = first.graph.tables(first.kind)
         return StructElement(first.graph, first.kind, tables, first.declared, built)
+    if a.name == "ANY_VALUE" and isinstance(first, ElementList):
+        return ElementList(first.graph, first.kind, first.declared, built)
     if a.name == "ANY_VALUE" and isinstance(first, Path):
         return Path(first.graph, built)
     if isinstance(first, Element | Path) and a.name not in (*_COUNTS, "APPROX_COUNT_DISTINCT"):

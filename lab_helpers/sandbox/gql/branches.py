@@ -260,9 +260,9 @@ class Branch:
                 for name, wanted in pattern.properties:
                     yield self._property_condition(element, name, wanted, scope)
                 if pattern.where is not None:
-                    yield exp.Paren(this=translator.scalar(pattern.where, scope))
+                    yield exp.Paren(this=translator.condition(pattern.where, scope))
         for where, environment in self.alternative.filters:
-            yield exp.Paren(this=translator.scalar(where, self.names_for(environment)))
+            yield exp.Paren(this=translator.condition(where, self.names_for(environment)))
 
     def _property_condition(self, element: Element, name: str, wanted, scope) -> exp.Expression:
         declared = properties_of(element.declared)

@@ -53,6 +53,14 @@ if TYPE_CHECKING:
 
 LARGEST_INT64 = 2**63 - 1
 _BOOLEAN = (exp.Predicate, exp.Not, exp.And, exp.Or, exp.Between, exp.In, exp.Is)
+# types that compare with one another; a string literal may also stand for a date or a time
+_FAMILIES = {
+    "BIGINT": "number",
+    "DOUBLE": "number",
+    "FLOAT": "number",
+    "BOOLEAN": "boolean",
+    "VARCHAR": "string",
+}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul)
 
 
@@ -79,6 +87,16 @@ class Translator:
             if found is not None:
                 return found
         return self.rebuilt(node, scope)
+
+    def condition(self, node: exp.Expression, scope: Scope) -> exp.Expression:
+        """The expression of WHERE or FILTER, which must be a BOOL."""
+        found = self.value(node, scope)
+        if not isinstance(found, Scalar):
+            raise error_at(node, "WHERE clause should return type BOOL, not a graph value")
+        if found.type not in ("BOOLEAN", None):
+            shown = googlesql(found.type)
+            raise error_at(node, f"WHERE clause should return type BOOL, but returns {shown}")
+        return found.expression.copy()
 
     def element(self, node: exp.Expression, scope: Scope, role: str) -> Element:
         found = self.value(node, scope)
@@ -212,6 +230,8 @@ class Translator:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         negative = isinstance(node, exp.NEQ)
         if isinstance(left, Element) and isinstance(right, Element):
+            if left.kind != right.kind:
+                raise error_at(node, "A node compares only with a node, an edge with an edge")
             found = same(left, right)
         elif isinstance(left, Path) and isinstance(right, Path):
             found = path_functions.same_path(left, right)
@@ -222,15 +242,21 @@ class Translator:
         return Scalar(negation(found) if negative else exp.Paren(this=found), "BOOLEAN")
 
     def comparison(self, node: exp.Binary, scope: Scope) -> Scalar:
-        """DuckDB would compare the text of JSON values; GoogleSQL refuses to compare them."""
+        """DuckDB would compare across types by casting; GoogleSQL refuses."""
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         for side in (left, right):
-            if isinstance(side, Scalar) and side.type == "JSON":
+            if not isinstance(side, Scalar):
+                raise error_at(node, "Order is not defined for graph elements, paths and arrays")
+            if side.type == "JSON":
                 raise error_at(
                     node,
                     "Comparison is not defined for arguments of type JSON; "
                     "use STRING(), INT64(), FLOAT64() or BOOL() around the value",
                 )
+        families = {_FAMILIES.get(side.type or "") for side in (left, right)} - {None}
+        if len(families) > 1:
+            kinds = ", ".join(googlesql(side.type) for side in (left, right))
+            raise error_at(node, f"No matching signature for comparison of argument types: {kinds}")
         sides = {"this": expression_of(left), "expression": expression_of(right)}
         return Scalar(type(node)(**sides), "BOOLEAN")
 

@@ -144,7 +144,6 @@ def _joined(lowering: Lowering, matched: list[Matched]) -> Matched:
     return Matched(
         subquery(query, relation),
         {n: rebound(v, relation, n) for n, v in names.items()},
-        lateral=any(m.lateral for m in matched),
     )
 
 
@@ -174,7 +173,7 @@ def _attached(
     for name in new:
         scope.set(name, found.names[name])
     conditions = [same(before.names[n], found.names[n]) for n in shared]
-    conditions += [exp.Paren(this=lowering.translator.scalar(c, scope)) for c in deferred]
+    conditions += [exp.Paren(this=lowering.translator.condition(c, scope)) for c in deferred]
     conditions += _implied(conditions, before)
     source = working.one_row(lowering.fresh("w"))
     items = [item for n in new for item in exported(found.names[n], n)]
@@ -183,18 +182,12 @@ def _attached(
         or [alias(number(1), "$one")]
     ).from_(source, copy=False)
     on = conjunction(conditions)
-    joined: exp.Expression = found.relation
-    if found.lateral:
-        joined = exp.Lateral(
-            this=exp.Subquery(this=found.relation.this),
-            alias=exp.TableAlias(this=exp.to_identifier(found.relation.alias, quoted=True)),
-        )
     if statement.optional:
-        query = query.join(joined, on=on or exp.true(), join_type="LEFT", copy=False)
+        query = query.join(found.relation, on=on or exp.true(), join_type="LEFT", copy=False)
     elif on is not None:
-        query = query.join(joined, on=on, copy=False)
+        query = query.join(found.relation, on=on, copy=False)
     else:
-        query = query.join(joined, join_type="CROSS", copy=False)
+        query = query.join(found.relation, join_type="CROSS", copy=False)
     relation = lowering.fresh("w")
     result = Working(subquery(query, relation), Scope(before.outer, before.open))
     for name, value in before.items():

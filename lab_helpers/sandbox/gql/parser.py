@@ -169,7 +169,9 @@ class GqlParser(PatternParser):
                 while self._match(TokenType.COMMA):
                     variables.append(self.name())
                 self.expect_token(TokenType.R_PAREN, ")")
-        elif self._curr and self._curr.token_type != TokenType.L_BRACE:
+        elif self._match(TokenType.L_BRACE, advance=False):
+            self.fail("CALL with a subquery names its variables: write CALL () { ... } for none")
+        else:
             self.refuse("CALL of a table-valued function")
         self.expect_token(TokenType.L_BRACE, "{")
         query = self.query()
@@ -215,13 +217,10 @@ class GqlParser(PatternParser):
         if final:
             if self._match(TokenType.ORDER_BY, advance=False):
                 order = self._parse_order()
-            while True:
-                if self.take("OFFSET") or self.take("SKIP"):
-                    offset = self._parse_unary()
-                elif self.take("LIMIT"):
-                    limit = self._parse_unary()
-                else:
-                    break
+            if self.take("OFFSET") or self.take("SKIP"):
+                offset = self._parse_unary()
+            if self.take("LIMIT"):
+                limit = self._parse_unary()
         return s.Projection(
             tuple(items), distinct, group, group_all, order, limit, offset, final, False, position
         )

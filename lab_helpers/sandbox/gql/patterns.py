@@ -6,7 +6,7 @@ because ANY, SHORTEST and CHEAPEST choose among its matches before anything join
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Matched:
-    """A pattern as a relation: its rows, its variables, and conditions left for outside."""
+    """A pattern as a relation, and its variables."""
 
     relation: exp.Subquery
     names: dict[str, Value]
-    deferred: list[exp.Expression] = field(default_factory=list)
-    lateral: bool = False  # it refers to columns of the relation it is joined to
 
 
 class Pattern:
@@ -65,6 +63,7 @@ class Pattern:
                 if path.variable.lower() in self.kinds:
                     raise error_at(path, f"Variable '{path.variable}' is declared twice")
                 self.kinds[path.variable.lower()] = "path"
+        self._check_names()
 
     def _check(self) -> None:
         for path in self.paths:
@@ -79,21 +78,33 @@ class Pattern:
             if path.selector and path.selector.kind == "CHEAPEST" and not costly:
                 raise error_at(path, "CHEAPEST needs an edge pattern with COST")
 
-    # ------------------------------------------------------------------ correlated conditions
-
-    def mentions_incoming(self, node: exp.Expression) -> bool:
-        """Does a condition read a variable of the relation this pattern will be joined to?"""
-        for reference in self.lowering.references(node):
-            if reference in self.incoming.names and reference not in self.kinds:
-                return True
-        return False
+    def _check_names(self) -> None:
+        """A condition inside a path sees what stands in its own parentheses or brackets."""
+        both = {n for a in self.alternatives for n in a.groups if n in a.variables}
+        if both:
+            name = sorted(both)[0]
+            raise error_at(
+                self.paths[0], f"'{name}' is a group variable and cannot be declared again"
+            )
+        for path in self.paths:
+            for condition, visible in s.pattern_filters(path.terms):
+                for name in sorted(self.lowering.references(condition, nested=False) - visible):
+                    if name in self.incoming.names:
+                        raise error_at(
+                            condition,
+                            f"Name '{name}', defined in the previous statement, can only be "
+                            "referenced in the outermost WHERE clause of MATCH",
+                        )
+                    if name in self.kinds:
+                        raise error_at(
+                            condition,
+                            f"Unrecognized name: {name}; a condition inside a pattern sees only "
+                            "the elements it encloses. Move it to the WHERE clause of MATCH",
+                        )
 
     def relation(self, where: list[exp.Expression]) -> Matched:
         """The pattern's matches. `where` are conditions that may be applied to each match."""
-        lateral = any(
-            self.mentions_incoming(f) for path in self.paths for f in s.pattern_filters(path.terms)
-        )
-        outer = self.incoming if lateral else Scope(self.incoming.outer, self.incoming.open)
+        outer = Scope(self.incoming.outer, self.incoming.open)
         branches = []
         for alternative in self.alternatives:
             for typing in typings(alternative, self.graph):
@@ -116,7 +127,7 @@ class Pattern:
         if self.selector is not None:
             rows = self._selected(rows)
         name = self.lowering.fresh("m")
-        return Matched(subquery(rows, name), self._exported(name), lateral=lateral)
+        return Matched(subquery(rows, name), self._exported(name))
 
     def _tables(self, branches: list[Branch]) -> dict[str, tuple]:
         found: dict[str, dict] = {}
@@ -132,7 +143,7 @@ class Pattern:
 
     def _query(self, branch: Branch, where: list[exp.Expression]) -> exp.Select:
         translator = self.lowering.translator
-        conditions = [translator.scalar(c, branch.scope) for c in where]
+        conditions = [translator.condition(c, branch.scope) for c in where]
         items: list[tuple[str, exp.Expression]] = []
         for name, kind in self.kinds.items():
             value = branch.scope.names.get(name)

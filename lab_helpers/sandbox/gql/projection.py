@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from . import syntax as s
-from .aggregate_syntax import has_vertical
+from .aggregate_syntax import has_aggregate
 from .calls import is_aggregate
 from .columns import exported, rebound
 from .elements import Element, Scalar, StructElement, Value, expression_of
@@ -86,7 +86,7 @@ def _outputs(lowering: Lowering, statement: s.Projection, working: Working) -> l
                 raise error_at(
                     item, "A name must be explicitly defined for this column; add AS and a name"
                 )
-            vertical = has_vertical(item.value, working.scope)
+            vertical = has_aggregate(item.value)
             value = lowering.translator.value(item.value, working.scope)
             found.append(Output(name, value, item.value, vertical))
     if not found:

@@ -12,6 +12,7 @@ from .elements import WHOLE, ColumnElement, Element, ElementList, Path, Scalar, 
 from .errors import error_at
 from .scope import Scope
 from .sqlnodes import column, null, select, subquery
+from .typenames import googlesql
 from .working import Working
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def combine(lowering: Lowering, operator: s.SetOperator, left: Working, right: W
             continue
         if a is not None and b is not None and type(a) is not type(b):
             raise error_at(operator, f"Column {written} has different types in the two queries")
+        _check_types(operator, written, a, b)
         left_items.append((written, expression_of(a) if a is not None else null()))
         right_items.append((written, expression_of(b) if b is not None else null()))
         scope.set(written, _carried(known, a, b, relation, written))
@@ -48,6 +50,15 @@ def combine(lowering: Lowering, operator: s.SetOperator, left: Working, right: W
         distinct=operator.distinct,
     )
     return Working(subquery(query, relation), scope)
+
+
+def _check_types(operator: s.SetOperator, written: str, a, b) -> None:
+    kinds = [x.type for x in (a, b) if isinstance(x, Scalar) and x.type is not None]
+    if len(set(kinds)) > 1 and not set(kinds) <= {"BIGINT", "DOUBLE"}:
+        shown = ", ".join(map(googlesql, kinds))
+        raise error_at(
+            operator, f"Column {written} in {operator.kind} has incompatible types: {shown}"
+        )
 
 
 def _names(operator: s.SetOperator, left: Working, right: Working) -> list[str]:

@@ -5,11 +5,13 @@ Each statement wraps the relation of the one before in a subquery; DuckDB flatte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from sqlglot import exp
 
 from . import syntax as s
+from .aggregate_syntax import HORIZONTAL, NONE, VERTICAL
 from .columns import exported, rebound
 from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
 from .errors import GqlError, did_you_mean, error_at
@@ -45,7 +47,7 @@ class Lowering:
         self.graph: PropertyGraph | None = None  # of the query being lowered
         self.used_graphs: dict[str, PropertyGraph] = {}
         self.group_patterns: dict[str, list[s.ElementPattern]] = {}
-        self.horizontal_only = False  # in LET and FILTER, aggregates range over arrays
+        self.aggregation = VERTICAL  # what an aggregate means in the clause being lowered
         self.asked_tables = False  # did the answer depend on a table outside the graphs?
         self._counter = 0
 
@@ -83,8 +85,8 @@ class Lowering:
                     f"{graph.name}{hint}",
                 )
 
-    def references(self, node: object) -> set[str]:
-        """Folded first parts of every column under an expression, through nested GQL."""
+    def references(self, node: object, nested: bool = True) -> set[str]:
+        """Folded first parts of every column under an expression; `nested`: also inside GQL."""
         found: set[str] = set()
 
         def look(value: object) -> None:
@@ -92,7 +94,7 @@ class Lowering:
                 for part in value.walk():
                     if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                         found.add(part.parts[0].name.lower())
-                    elif isinstance(part, s.GraphSubquery | s.GraphTable):
+                    elif nested and isinstance(part, s.GraphSubquery | s.GraphTable):
                         look(part.args["query"])
             elif isinstance(value, tuple | list):
                 for part in value:
@@ -131,7 +133,8 @@ class Lowering:
         while pending:
             statement = pending.pop(0)
             if isinstance(statement, s.Match):
-                working = match(self, statement, working)
+                with self.aggregating(HORIZONTAL):
+                    working = match(self, statement, working)
             elif isinstance(statement, s.Let):
                 working = self.let(statement, working)
             elif isinstance(statement, s.Filter):
@@ -151,12 +154,17 @@ class Lowering:
                 working = self.call(statement, working)
         return working
 
-    def only_horizontal(self, node: exp.Expression, scope: Scope) -> Value:
-        before, self.horizontal_only = self.horizontal_only, True
+    @contextmanager
+    def aggregating(self, meaning: str) -> Iterator[None]:
+        before, self.aggregation = self.aggregation, meaning
         try:
-            return self.translator.value(node, scope)
+            yield
         finally:
-            self.horizontal_only = before
+            self.aggregation = before
+
+    def only_horizontal(self, node: exp.Expression, scope: Scope) -> Value:
+        with self.aggregating(HORIZONTAL):
+            return self.translator.value(node, scope)
 
     def declare(self, name: str, working: Working, node: object) -> None:
         if name.lower() in working.scope.names:
@@ -181,7 +189,8 @@ class Lowering:
         return working
 
     def filter(self, statement: s.Filter, working: Working) -> Working:
-        condition = expression_of(self.only_horizontal(statement.condition, working.scope))
+        with self.aggregating(HORIZONTAL):
+            condition = self.translator.condition(statement.condition, working.scope)
         relation = self.fresh("w")
         query = exp.Select(expressions=working.columns() or [exp.Literal.number(1)])
         if working.relation is not None:
@@ -196,7 +205,8 @@ class Lowering:
 
     def for_each(self, statement: s.For, working: Working) -> Working:
         self.declare(statement.variable, working, statement)
-        value = self.only_horizontal(statement.array, working.scope)
+        with self.aggregating(NONE):
+            value = self.translator.value(statement.array, working.scope)
         if isinstance(value, Element | Path):
             raise error_at(statement, "FOR needs an array after IN")
         relation = self.fresh("w")
@@ -225,7 +235,8 @@ class Lowering:
         if working.relation is not None:
             query = query.from_(working.relation, copy=False)
         if statement is not None:
-            keys = [self.ordered(o, working.scope) for o in statement.order.expressions]
+            with self.aggregating(NONE):
+                keys = [self.ordered(o, working.scope) for o in statement.order.expressions]
             query = query.order_by(*keys, copy=False)
         for limit in limits:
             query = self.limited(query, limit.limit, limit.offset, working.scope)
@@ -328,20 +339,14 @@ class Lowering:
         graph = self.find_graph(named, node) if named else self.graph
         if graph is None:
             raise error_at(node, "Name the graph: write GRAPH and its name inside the braces")
-        before, self.horizontal_only = self.horizontal_only, False
-        try:
+        with self.aggregating(VERTICAL):
             return self.query(node.args["query"], graph, scope)
-        finally:
-            self.horizontal_only = before
 
     def sql_subquery(self, node: exp.Expression, scope: Scope) -> Value:
         from .outer import SqlAround
 
-        before, self.horizontal_only = self.horizontal_only, False
-        try:
+        with self.aggregating(VERTICAL):
             return SqlAround(self).embedded(node, scope)
-        finally:
-            self.horizontal_only = before
 
 
 def _prefix(value: Value, name: str) -> str:

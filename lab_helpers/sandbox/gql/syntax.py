@@ -116,21 +116,20 @@ def pattern_elements(terms: Iterable[Term]) -> Iterable[ElementPattern]:
             yield term
 
 
-def pattern_filters(terms: Iterable[Term]) -> Iterable[exp.Expression]:
-    """Every condition written inside a path."""
+def pattern_filters(terms: Iterable[Term]) -> Iterable[tuple[exp.Expression, set[str]]]:
+    """Every condition written inside a path, with the folded variables it may name."""
     for term in terms:
         if isinstance(term, Quantified):
             yield from pattern_filters((term.term,))
         elif isinstance(term, SubPath):
             if term.where is not None:
-                yield term.where
+                inside = pattern_elements(term.terms)
+                yield term.where, {e.variable.lower() for e in inside if e.variable}
             yield from pattern_filters(term.terms)
         else:
-            if term.where is not None:
-                yield term.where
-            if term.cost is not None:
-                yield term.cost
-            yield from (value for _, value in term.properties)
+            own = {term.variable.lower()} if term.variable else set()
+            conditions = (term.where, term.cost, *(value for _, value in term.properties))
+            yield from ((c, own) for c in conditions if c is not None)
 
 
 # ------------------------------------------------------------------------------ statements

@@ -127,7 +127,7 @@ class Walk:
         own = set(self._alternatives()[0].variables)
         if self.mode is None:
             self._refuse_filters_over_groups()
-        for condition in s.pattern_filters((self.quantified.term,)):
+        for condition, _ in s.pattern_filters((self.quantified.term,)):
             foreign = self.lowering.references(condition) - own
             if any(self.branch.scope.find(name) is not None for name in foreign):
                 raise unsupported(
@@ -142,8 +142,8 @@ class Walk:
             if self.slot in group.slots
         }
         path, _ = self.branch.alternative.paths[0]
-        inside = {id(c) for c in s.pattern_filters((self.quantified.term,))}
-        for condition in s.pattern_filters(path.terms):
+        inside = {id(c) for c, _ in s.pattern_filters((self.quantified.term,))}
+        for condition, _ in s.pattern_filters(path.terms):
             if id(condition) not in inside and self.lowering.references(condition) & groups:
                 raise unsupported(
                     condition, "A condition on a whole unbounded path inside a path search"

@@ -57,6 +57,35 @@ INVALID = {
     ),
     "same_of_node_and_edge": ("MATCH (a)-[e]->() RETURN SAME(a, e) AS s", "nodes or edges"),
     "property_of_a_group_variable": ("MATCH (:Person)-[k]->{2}() RETURN k.id", "array of graph"),
+    "element_where_names_another_element": (
+        "MATCH (a)-[]->(b WHERE b.id > a.id) RETURN 1 AS x",
+        "Unrecognized name: a",
+    ),
+    "pattern_names_an_earlier_variable": (
+        "MATCH (a:Person) MATCH (b:Person WHERE b.id > a.id) RETURN a.id",
+        "can only be referenced in the outermost WHERE",
+    ),
+    "walk_names_an_earlier_variable": (
+        "MATCH (a:Person) MATCH TRAIL (b)(-[k:Knows WHERE k.weight < a.age]->)+(c) RETURN 1 AS x",
+        "can only be referenced in the outermost WHERE",
+    ),
+    "group_variable_declared_again": (
+        "MATCH (x)-[k:Knows]->{1,2}(b), (k) RETURN 1 AS y",
+        "cannot be declared again",
+    ),
+    "array_aggregate_in_return": ("LET a = [1] RETURN SUM(a) AS s", "No matching signature"),
+    "aggregate_in_for": ("FOR x IN ARRAY_AGG(1) RETURN x", "not allowed here"),
+    "call_without_a_list": ("CALL { RETURN 1 AS x } RETURN x", "CALL () { ... }"),
+    "limit_before_offset": ("MATCH (a) RETURN 1 AS x LIMIT 1 OFFSET 1", "Unexpected 'OFFSET'"),
+    "where_is_not_a_bool": ("MATCH (a:Person) FILTER a.id RETURN a.id", "type BOOL"),
+    "where_is_an_element": ("MATCH (a:Person) WHERE a RETURN a.id", "type BOOL"),
+    "order_of_elements": ("MATCH (a:Person) RETURN a < a AS x", "Order is not defined"),
+    "node_equals_edge": ("MATCH (a)-[e]->() RETURN a = e AS x", "compares only with"),
+    "string_equals_number": ("MATCH (a:Person) WHERE a.name = 1 RETURN a.id", "STRING, INT64"),
+    "union_of_different_types": (
+        "RETURN 1 AS x UNION ALL RETURN 'a' AS x",
+        "incompatible types: INT64, STRING",
+    ),
     "no_return": ("MATCH (n:Person)", "Expected a graph statement"),
     "union_without_all": ("RETURN 1 AS x UNION RETURN 2 AS x", "Expected ALL or DISTINCT"),
     "both_ways": ("MATCH (a)<-[e]->(b) RETURN 1 AS x", "both ways"),
@@ -89,9 +118,6 @@ UNSUPPORTED = {
     "graph statement INSERT": "MATCH (a) INSERT (b) RETURN 1 AS x",
     "condition on a whole unbounded path": (
         "MATCH ANY ((a:Person)-[k:Knows]->+(b) WHERE SUM(k.weight) > 3) RETURN 1 AS x"
-    ),
-    "condition on outside variables": (
-        "MATCH (a:Person) MATCH TRAIL (b)(-[k:Knows WHERE k.weight < a.age]->)+(c) RETURN 1 AS x"
     ),
     "FLATTEN": "LET a = [[1]] RETURN FLATTEN(a) AS x",
 }

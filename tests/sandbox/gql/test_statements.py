@@ -54,7 +54,7 @@ CASES = {
         [("Ana",), ("Dan",)],
     ),
     "for_unnests_in_order_with_offset": (
-        "FOR x IN ['a', 'b'] WITH OFFSET AS at RETURN x, at ORDER BY at",
+        "FOR x IN ['a', 'b'] WITH OFFSET AS i RETURN x, i ORDER BY i",
         [("a", 0), ("b", 1)],
     ),
     "for_over_null_gives_nothing": (
@@ -64,7 +64,7 @@ CASES = {
     "statements_follow_expressions": (
         "LET x = [2, 1] FOR y IN x LET z = y FILTER z > 0 LIMIT 5 LET w = z "
         "MATCH (p:Person {id: 1}) WITH p, y, w LET v = y OPTIONAL MATCH (p)-[:Lives]->(c) "
-        "FILTER v IS NOT NULL OFFSET 0 LET k = c.code CALL { RETURN 1 AS one } "
+        "FILTER v IS NOT NULL OFFSET 0 LET k = c.code CALL () { RETURN 1 AS one } "
         "RETURN y, k, one ORDER BY y NEXT RETURN y, k, one ORDER BY y",
         [(1, "LIS", 1), (2, "LIS", 1)],
     ),
@@ -193,7 +193,7 @@ CASES = {
         [("Ana", "LIS"), ("Ben", "LIS"), ("Cleo", "POR"), ("Dan", None)],
     ),
     "call_without_variables": (
-        "MATCH (p:Person {id: 1}) CALL { MATCH (c:City) RETURN COUNT(*) AS n } RETURN p.name, n",
+        "MATCH (p:Person {id: 1}) CALL () { MATCH (c:City) RETURN COUNT(*) AS n } RETURN p.name, n",
         [("Ana", 3)],
     ),
     "exists_subquery": (
