@@ -128,9 +128,9 @@ class LedgerStore:
         draft_id: str,
         released: bool,
         body: Mapping[str, Any],
-        trail: str,
+        trail: str | None = None,
     ) -> Entry:
-        """Write the next entry, and `trail` to lineage_outbox in the same commit.
+        """Write the next entry and, where given, `trail` to lineage_outbox in the same commit.
 
         The same kind for the same draft is written once: a repeated call returns what is there.
         """
@@ -156,11 +156,12 @@ class LedgerStore:
             transaction.insert_or_update(
                 "lab_state", ("name", "value"), [(HEAD, f"{entry.seq} {entry.entry_hash}")]
             )
-            transaction.insert_or_update(
-                "lineage_outbox",
-                ("trace_id", "payload", "status", "created_at", "delivered_at"),
-                [(trace_id, trail, "PENDING", "spanner.commit_timestamp()", None)],
-            )
+            if trail is not None:
+                transaction.insert_or_update(
+                    "lineage_outbox",
+                    ("trace_id", "payload", "status", "created_at", "delivered_at"),
+                    [(trace_id, trail, "PENDING", "spanner.commit_timestamp()", None)],
+                )
             return entry
 
         try:

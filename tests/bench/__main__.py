@@ -11,6 +11,12 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.bench import gate
+
+if TYPE_CHECKING:
+    from lab_helpers.lab import Lab
 
 ROUNDS = 40
 WARM = 5
@@ -96,6 +102,71 @@ def cold_open(home: str) -> float:
     return float(done.stdout)
 
 
+async def refund_rows(lab: Lab) -> None:
+    """Turns and their parts, measured in turns: a machine that drifts drifts for all of them."""
+    agent, contract = lab.refund, lab.refund.catalog.contract()
+    names = iter(range(10**6))
+
+    async def ask() -> None:
+        await agent.turn("Please refund my order ORD-90124.", "A", session="bench")
+
+    async def confirm() -> None:
+        done = await agent.turn("Yes.", "A", confirmed=True, session="bench")
+        assert done.decision_status == "APPROVED"
+        commits.append(done.steps[3].latency_ms / 1e3)
+
+    async def name() -> None:
+        await agent.turn("Please refund the jeans.", "A", session="bench")
+
+    async def query() -> None:
+        lab.operations.policy_facts(1001, 90124, contract)
+
+    async def flush() -> None:
+        lab.trail.write(turn)
+
+    commits: list[float] = []
+    parts: dict[str, tuple[Callable[[], Awaitable[None]], list[float]]] = {
+        "an empty five-node ADK workflow turn": (await empty_turn(), []),
+        "our turn: a refund asked for by name": (name, []),
+        "our turn: a refund asked for by number": (ask, []),
+        "our turn: confirmed, committed, delivered": (confirm, []),
+        "  within it: the policy query": (query, []),
+        "  within it: the flush (four inserts)": (flush, []),
+    }
+    for n in range(ROUNDS + WARM):
+        lab.reset_orders()
+        turn = _turn_rows(f"TRC-BENCH{next(names)}")
+        for work, times in parts.values():
+            since = time.perf_counter()
+            await work()
+            if n >= WARM:
+                times.append(time.perf_counter() - since)
+    (_, empty), *_ = parts.values()
+    base = 1e3 * statistics.median(empty)
+    for what, (_, times) in parts.items():
+        row(what, times, base)
+    row("  within it: step 4 with the commit", commits[WARM:], base)
+
+
+async def late_over_early(lab: Lab) -> float:
+    """What turn 200 costs over turn 5, the two measured side by side."""
+    early, late = [], []
+
+    async def one(session: str) -> float:
+        since = time.perf_counter()
+        await lab.refund.turn("Please refund my order ORD-90124.", "A", session=session)
+        return time.perf_counter() - since
+
+    for _ in range(185):
+        await one("long")
+    for n in range(30):
+        for _ in range(4):
+            await one(f"short-{n}")
+        early.append(await one(f"short-{n}"))
+        late.append(await one("long"))
+    return statistics.median(late) / statistics.median(early)
+
+
 async def measure(home: str) -> None:
     from lab_helpers.lab import Lab
     from lab_helpers.provision import install
@@ -104,47 +175,15 @@ async def measure(home: str) -> None:
     since = time.perf_counter()
     lab.provision(progress=None)
     provisioning = time.perf_counter() - since
-    agent, store = lab.refund, lab.operations
-    contract = {k: v for k, v in agent.catalog.contract().items()}
-
     print(f"{'':<52}{'median':>9}{'p95':>9}{'ratio':>8}   (ms)")
-    base = row("an empty five-node ADK workflow turn", await timed_async(await empty_turn()))
+    await refund_rows(lab)
 
-    async def ask() -> None:
-        await agent.turn("Please refund my order ORD-90124.", "A", session="bench")
+    row("a run of the gate: 3 messages, 6 drafts, 3 locks", await timed_async(gate.a_run(lab)))
 
-    row("our turn: a refund asked for by number", await timed_async(ask), base)
-
-    async def words() -> None:
-        await agent.turn("Please refund the jeans.", "A", session="bench")
-
-    row("our turn: a refund asked for by name", await timed_async(words), base)
-
-    approvals, commits = [], []
-    for _ in range(12):
-        lab.reset_orders()
-        await ask()
-        since = time.perf_counter()
-        done = await agent.turn("Yes.", "A", confirmed=True, session="bench")
-        approvals.append(time.perf_counter() - since)
-        commits += [s.latency_ms / 1e3 for s in done.steps if s.step_order == 4]
-    row("our turn: confirmed, committed, delivered", approvals, base)
-    row("  the commit within it (step 4)", commits)
-    row("the policy query", timed(lambda: store.policy_facts(1001, 90124, contract)))
-    flushes = []
-    for n in range(ROUNDS):
-        rows = _turn_rows(f"TRC-BENCH{n}")
-        since = time.perf_counter()
-        lab.trail.write(rows)
-        flushes.append(time.perf_counter() - since)
-    row("the flush of one turn (four inserts)", flushes)
-
-    times = await timed_async(ask, 215)
-    early, late = statistics.median(times[:10]), statistics.median(times[-20:])
-    print(f"\nturn 200 costs {late / early:.2f} times turn 5 of one conversation")
+    print(f"\nturn 200 costs {await late_over_early(lab):.2f} times turn 5 of a conversation")
     print(f"provisioning the demo: {provisioning:.1f} s")
     print(f"import and Lab.open() in a fresh interpreter: {cold_open(home):.1f} s")
-    print(f"store: {install.state(store.database, 'scale')} × 2,000 orders")
+    print(f"store: {install.state(lab.operations.database, 'scale')} × 2,000 orders")
     lab.close()
 
 

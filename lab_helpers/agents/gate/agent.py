@@ -208,9 +208,10 @@ class GateAgent:
             self._lineage.write(rows)
         except DeliveryFailed as failed:
             return self._keep(cases, failed.left)
+        released = [c.trace.trace_id for c in cases if c.last and c.last.verdict.released]
         with contextlib.suppress(Exception):
             # Left pending, reconcile finds every row there and only ticks the entry off.
-            self._operations.mark_delivered([c.trace.trace_id for c in cases if c.audited])
+            self._operations.mark_delivered(released)
         return "delivered"
 
     def _keep(self, cases: Sequence[Case], left: Rows) -> str:

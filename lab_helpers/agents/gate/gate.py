@@ -112,7 +112,8 @@ class Gate(TracedBaseAgent):
                 draft_id=draft.draft_id,
                 released=verdict.released,
                 body=body,
-                trail=case.trail(),
+                # A release is on its way to an act, so a crash must not lose its trail.
+                trail=case.trail() if verdict.released else None,
             )
         except Exception as error:
             if verdict.released:
