@@ -108,16 +108,14 @@ class Alternative:
         before = self.sequence[-1]
         if before == node:
             return
-        if self._anonymous(node):
-            self.slots[before].patterns += self.slots.pop(node).patterns
+        if not any(node in pair for x in self.slots.values() for pair in x.ends):
+            for pattern, names in self.slots.pop(node).patterns:  # it stands here only
+                self.slots[before].patterns.append((pattern, names))
+                if pattern.variable:
+                    names[pattern.variable.lower()] = before
             return
         self.same_nodes.append((before, node))
         self.sequence[-1] = node
-
-    def _anonymous(self, node: int) -> bool:
-        slot = self.slots[node]
-        used = any(node in pair for x in self.slots.values() for pair in x.ends)
-        return not used and not any(p.variable for p, _ in slot.patterns)
 
     def close(self, names: Environment) -> None:
         """Make the sequence end in a node."""

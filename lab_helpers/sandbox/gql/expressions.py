@@ -261,6 +261,11 @@ class Translator:
         return Scalar(type(node)(**sides), "BOOLEAN")
 
     def is_(self, node: exp.Is, scope: Scope) -> Scalar:
+        if not isinstance(node.expression, exp.Null | exp.Boolean):
+            raise error_at(
+                node.expression,
+                "Syntax error: Expected NULL, TRUE, FALSE, LABELED, SOURCE or DESTINATION after IS",
+            )
         found = self.value(node.this, scope)
         if isinstance(found, Element):
             return Scalar(exp.Is(this=found.marker(), expression=node.expression.copy()), "BOOLEAN")

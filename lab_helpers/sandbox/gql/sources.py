@@ -44,8 +44,8 @@ def _member(graph, table, tables, need, both_ways, backwards) -> exp.Select:
         element.neighbours = (ends[0], ends[1])
     items = flatten(element, "", tables, False, need)
     if both_ways:
-        names = ("$to", "$from") if backwards else ("$from", "$to")
-        items += [(name, element.end(side)) for side, name in enumerate(names)]
+        start, stop = (1, 0) if backwards else (0, 1)
+        items += [("$from", element.end(start)), ("$to", element.end(stop))]
     query = select(items, source)
     for other, on in joined:
         query = query.join(other, on=on, copy=False)
