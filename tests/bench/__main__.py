@@ -55,8 +55,12 @@ def row(what: str, times: list[float], base: float | None = None) -> float:
     return median
 
 
-async def empty_turn() -> Callable[[], Awaitable[None]]:
-    """A turn of a five-node ADK workflow whose nodes do nothing; a session a turn, as ours."""
+async def empty_turns() -> tuple[Callable[[], Awaitable[None]], Callable[[], Awaitable[None]]]:
+    """Turns of a five-node ADK workflow whose nodes do nothing.
+
+    The first kind goes on in one session, as a conversation does in ADK; the second has a session
+    of its own for each turn, as our agent has.
+    """
     from google.adk import Agent, Runner, Workflow
     from google.adk.apps import App
     from google.adk.sessions import InMemorySessionService
@@ -80,15 +84,19 @@ async def empty_turn() -> Callable[[], Awaitable[None]]:
     service = InMemorySessionService()
     app = App(name="empty", root_agent=Workflow(name="Empty", edges=edges))
     runner = Runner(app=app, session_service=service)
+    kept = await service.create_session(app_name="empty", user_id="1", state={"user_id": 1})
 
-    async def turn() -> None:
-        held = await service.create_session(app_name="empty", user_id="1", state={"user_id": 1})
+    async def turn(session_id: str) -> None:
         message = types.UserContent("x")
-        async for _ in runner.run_async(user_id="1", session_id=held.id, new_message=message):
+        async for _ in runner.run_async(user_id="1", session_id=session_id, new_message=message):
             pass
+
+    async def alone() -> None:
+        held = await service.create_session(app_name="empty", user_id="1", state={"user_id": 1})
+        await turn(held.id)
         await service.delete_session(app_name="empty", user_id="1", session_id=held.id)
 
-    return turn
+    return lambda: turn(kept.id), alone
 
 
 def cold_open(home: str) -> float:
@@ -125,8 +133,10 @@ async def refund_rows(lab: Lab) -> None:
         lab.trail.write(turn)
 
     commits: list[float] = []
+    empty, alone = await empty_turns()
     parts: dict[str, tuple[Callable[[], Awaitable[None]], list[float]]] = {
-        "an empty five-node ADK workflow turn": (await empty_turn(), []),
+        "an empty five-node ADK workflow turn": (empty, []),
+        "  the same, each turn in a session of its own": (alone, []),
         "our turn: a refund asked for by name": (name, []),
         "our turn: a refund asked for by number": (ask, []),
         "our turn: confirmed, committed, delivered": (confirm, []),
@@ -141,8 +151,8 @@ async def refund_rows(lab: Lab) -> None:
             await work()
             if n >= WARM:
                 times.append(time.perf_counter() - since)
-    (_, empty), *_ = parts.values()
-    base = 1e3 * statistics.median(empty)
+    (_, times), *_ = parts.values()
+    base = 1e3 * statistics.median(times)
     for what, (_, times) in parts.items():
         row(what, times, base)
     row("  within it: step 4 with the commit", commits[WARM:], base)
