@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS response_cache (
   intent STRING(40) NOT NULL,
   answer STRING(MAX) NOT NULL,
   spoke STRING(20) NOT NULL,
-  product_ids ARRAY<INT64> NOT NULL,
+  product_names ARRAY<STRING(MAX)> NOT NULL,
   menu_mark INT64 NOT NULL,
   created_at TIMESTAMP NOT NULL OPTIONS (allow_commit_timestamp = true),
   expires_at TIMESTAMP NOT NULL

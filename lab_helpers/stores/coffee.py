@@ -83,7 +83,7 @@ class Cached:
     intent: str | None
     answer: str | None
     spoke: str | None
-    product_ids: tuple[int, ...]
+    product_names: tuple[str, ...]
 
 
 _PRODUCT = "id, sku, name, size, kind, price, caffeine_mg, allergens, diet, notes, says, says_es"
@@ -192,10 +192,10 @@ class CoffeeStore:
     def cached(self, model: str, persona: str, text: str) -> Cached:
         """What is kept for this question and still fresh. The freshness is chosen in SQL."""
         keys = {"model": model, "persona": persona, "query_text": text}
-        ((mark, intent, answer, spoke, ids),) = self._rows(
+        ((mark, intent, answer, spoke, names),) = self._rows(
             self._fresh, keys, dict.fromkeys(keys, pt.STRING)
         )
-        return Cached(mark or 0, intent, answer, spoke, tuple(ids or ()))
+        return Cached(mark or 0, intent, answer, spoke, tuple(names or ()))
 
     def keep(
         self,
@@ -229,10 +229,13 @@ class CoffeeStore:
             )
         )
 
-    def forget_answers(self) -> None:
-        """Empty the response cache."""
+    def forget_caches(self) -> None:
+        """Empty the response cache and the embedding cache; metrics stay."""
         self.database.run_in_transaction(
-            lambda t: t.execute_update("DELETE FROM response_cache WHERE true")
+            lambda t: [
+                t.execute_update(f"DELETE FROM {table} WHERE true")
+                for table in ("response_cache", "embedding_cache")
+            ]
         )
 
     def metrics(self, trace_id: str) -> list[dict[str, Any]]:
