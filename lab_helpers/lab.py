@@ -12,6 +12,7 @@ from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 
 if TYPE_CHECKING:
+    from lab_helpers.agents.concierge.agent import Concierge
     from lab_helpers.agents.gate.agent import GateAgent
     from lab_helpers.agents.refund.agent import RefundAgent
     from lab_helpers.checks import CheckResult, Progress
@@ -100,6 +101,23 @@ class Lab:
 
         return GateAgent(self.config, self.operations, self.trail)
 
+    @functools.cached_property
+    def concierge(self) -> Concierge:
+        """The concierge: `await lab.concierge.ask(...)`, `.stream(...)`, `.history(...)`."""
+        self._need_provisioned()
+        from lab_helpers.agents.concierge.agent import Concierge
+        from lab_helpers.stores.coffee import CoffeeStore
+
+        if self.operations.state("coffee") is None:
+            self.provision(progress=None)  # the stores are from before the coffee shop
+        return Concierge(
+            self.config,
+            CoffeeStore(self.operations.database),
+            self.operations.orders,
+            self.operations,
+            self.trail,
+        )
+
     # -- setting up and putting back ----------------------------------------------------------
 
     def provision(self, scale: int = 1, progress: Any = True) -> Provisioned:
@@ -168,7 +186,7 @@ class Lab:
 
         rows = cleanup(self.config, self.spanner, self.bigquery, confirm=confirm)
         if confirm:
-            for name in ("operations", "refund", "gate", "trail", "_provisioned"):
+            for name in ("operations", "refund", "gate", "concierge", "trail", "_provisioned"):
                 self.__dict__.pop(name, None)
         return Table(rows, caption="Clean-up", empty="There is nothing of the lab to remove.")
 
@@ -339,6 +357,9 @@ class Lab:
 
     def close(self) -> None:
         """Close the clients. The sandbox keeps running for other kernels."""
+        concierge = self.__dict__.pop("concierge", None)
+        if concierge is not None:
+            concierge.close()
         for name in ("spanner", "bigquery"):
             client = self.__dict__.pop(name, None)
             if client is not None:
