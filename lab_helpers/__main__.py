@@ -57,6 +57,13 @@ def test(args: argparse.Namespace) -> int:
     return status
 
 
+def verify(args: argparse.Namespace) -> int:
+    """Run notebooks on the configured backend, compare their outputs, print a table."""
+    from lab_helpers import verify
+
+    return verify.run(args.words)
+
+
 def demo(args: argparse.Namespace) -> int:
     """The same journey in a terminal: every outcome, its lineage, reset."""
     from lab_helpers import demo
@@ -104,15 +111,21 @@ def refresh(args: argparse.Namespace) -> int:
     return refresh.run(args.words)
 
 
+def student(args: argparse.Namespace) -> int:
+    """Write the student notebooks: the solutions taken out, their checks left in."""
+    from lab_helpers import student
+
+    return student.run(args.folder)
+
+
 def bench(args: argparse.Namespace) -> int:
     """Print the ratios that tests/bench measures."""
     return subprocess.call([sys.executable, "-m", "tests.bench"], cwd=bootstrap.ROOT)
 
 
-COMMANDS = {
-    f.__name__: f for f in (start, demo, test, provision, reset, doctor, sandbox, refresh, bench)
-}
-WITH_TEST_TOOLS = {"test", "refresh", "bench"}
+_ALL = (start, demo, test, verify, provision, reset, doctor, sandbox, refresh, student, bench)
+COMMANDS = {f.__name__: f for f in _ALL}
+WITH_TEST_TOOLS = {"test", "verify", "refresh", "bench"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -128,7 +141,8 @@ def main(argv: list[str] | None = None) -> int:
     made["provision"].add_argument("--scale", type=int, default=1, help="1 is 2,000 orders")
     made["reset"].add_argument("--all", action="store_true", help="also empty the trail")
     made["sandbox"].add_argument("action", choices=("start", "status", "env", "logs", "stop"))
-    for name in ("test", "refresh"):
+    made["student"].add_argument("folder", nargs="?", help="notebooks/student where left out")
+    for name in ("test", "verify", "refresh"):
         made[name].add_argument("words", nargs="*", help="paths; all where left out")
     args = parser.parse_args(words)
     if args.command != "doctor":

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -20,6 +22,12 @@ VENV = ROOT / ".venv"
 BOOT = ROOT / ".venv-boot"
 RUN, TEST = ROOT / "requirements.txt", ROOT / "tests" / "requirements.txt"
 PINS = ROOT / "tests" / "constraints.txt"
+# What the sandbox process imports, for hosts whose own packages must stay as they are.
+SANDBOX_VENV = ROOT / ".venv-sandbox"
+SANDBOX = (
+    *("bqemulator", "duckdb", "duckdb-extensions", "duckdb-extension-spatial", "sqlglot"),
+    *("filelock", "google-cloud-spanner"),
+)
 _MARK = "LAB_BOOTSTRAPPED"
 
 
@@ -63,28 +71,56 @@ def _named(requirements: Path) -> list[tuple[str, str]]:
             out += _named(requirements.parent / line[3:].strip())
         elif line:
             head = line.split(";")[0]
-            name = head.split("[")[0]
-            for sign in "<>=!~ ":
-                name = name.split(sign)[0]
-            out.append((name, head.split("==")[1].strip() if "==" in head else ""))
+            out.append((name_of(line), head.split("==")[1].strip() if "==" in head else ""))
     return out
+
+
+def name_of(line: str) -> str:
+    """The distribution that a line of a requirements file names."""
+    return re.split(r"[\[;<>=!~ ]", line)[0]
+
+
+def lines_of(names: Sequence[str]) -> list[str]:
+    """The lines of requirements.txt that name these distributions."""
+    lines = (line.split("#")[0].strip() for line in RUN.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if name_of(line) in names]
 
 
 def environment(requirements: Path) -> Path:
     """Make or refresh .venv with these requirements; returns its Python."""
-    python = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = _python(VENV)
     stamp = VENV / f".{requirements.parent.name}-{requirements.stem}"
     wanted = _digest(requirements)
     if python.exists() and stamp.exists() and stamp.read_text() == wanted:
         return python
     if not python.exists():
         _say("Making a virtual environment in .venv …")
-        _make_venv()
+        _make_venv(VENV)
     _say("Installing the lab's packages (one to three minutes, once) …")
     _pip(python, "install", "-q", "-r", str(requirements), "-c", str(PINS))
     _pip(python, "install", "-q", "--no-deps", "-e", str(ROOT))
     stamp.write_text(wanted)
     return python
+
+
+def sandbox_environment() -> Path:
+    """Make .venv-sandbox with only what the sandbox process needs; returns its Python.
+
+    For LAB_SANDBOX_PYTHON, where the notebook's own environment must not change (Colab).
+    """
+    python, stamp, lines = _python(SANDBOX_VENV), SANDBOX_VENV / ".made", lines_of(SANDBOX)
+    wanted = "\n".join([sys.version, *lines])
+    if not (python.exists() and stamp.exists() and stamp.read_text() == wanted):
+        _say("Installing the sandbox beside the notebook's own packages (a minute, once) …")
+        if not python.exists():
+            _make_venv(SANDBOX_VENV)
+        _pip(python, "install", "-q", *lines, "-c", str(PINS))
+        stamp.write_text(wanted)
+    return python
+
+
+def _python(venv: Path) -> Path:
+    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _digest(requirements: Path) -> str:
@@ -98,11 +134,13 @@ def _digest(requirements: Path) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _make_venv() -> None:
-    made = subprocess.run([sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True)
+def _make_venv(folder: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True
+    )
     if made.returncode == 0:
         return
-    shutil.rmtree(VENV, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     # `pip install --target` is allowed where an installation into the system is not.
     fetched = subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--target", str(BOOT), "virtualenv"],
@@ -112,7 +150,7 @@ def _make_venv() -> None:
     if fetched.returncode == 0:
         path = os.pathsep.join(filter(None, (str(BOOT), os.environ.get("PYTHONPATH"))))
         made = subprocess.run(
-            [sys.executable, "-m", "virtualenv", "-q", str(VENV)],
+            [sys.executable, "-m", "virtualenv", "-q", str(folder)],
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
             text=True,

@@ -6,16 +6,18 @@ are dropped, cells get stable ids, so a second refresh changes no byte.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+from lab_helpers import colab, student
 from lab_helpers.bootstrap import ROOT
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 IGNORE = "NBVAL_IGNORE_OUTPUT"
+KIT = "kit"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -26,7 +28,7 @@ def run(paths: list[str]) -> int:
     """Refresh these notebooks, or all of them, in a sandbox of their own."""
     from lab_helpers import sandbox
 
-    notebooks = [Path(p) for p in paths] or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    notebooks = [Path(p).resolve() for p in paths] or sorted((ROOT / "notebooks").glob("*.ipynb"))
     with tempfile.TemporaryDirectory(prefix="lab-refresh-", ignore_cleanup_errors=True) as home:
         os.environ["LAB_HOME"] = home
         try:
@@ -45,6 +47,7 @@ def refresh(path: Path) -> bool:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
+    _put_kit_cell(notebook)
     NotebookClient(
         notebook,
         timeout=180,
@@ -56,8 +59,7 @@ def refresh(path: Path) -> bool:
     count = 0
     for n, cell in enumerate(notebook.cells):
         cell["id"] = f"{path.stem[:20].replace('_', '-')}-{n:02d}"
-        tags = cell.metadata.get("tags")
-        cell["metadata"] = {"tags": tags} if tags else {}
+        cell["metadata"] = _metadata(cell)
         if cell.cell_type != "code":
             continue
         count += 1
@@ -66,10 +68,33 @@ def refresh(path: Path) -> bool:
         cell["outputs"] = [] if ignored else _merged([_plain(o, count) for o in cell.outputs])
     notebook["metadata"] = METADATA
     nbformat.validate(notebook)
-    text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    text = nbformat.writes(notebook) + "\n"
     changed = path.read_text(encoding="utf-8") != text
     path.write_text(text, encoding="utf-8")
+    if path in student.sources():
+        student.write(path)
     return changed
+
+
+def _put_kit_cell(notebook: Any) -> None:
+    """The cell that finds the kit, the same in all notebooks, before every other code cell."""
+    import nbformat
+
+    at, first = next((n, c) for n, c in enumerate(notebook.cells) if c.cell_type == "code")
+    if KIT not in first.metadata.get("tags", []):
+        first = nbformat.v4.new_code_cell(metadata={"tags": [KIT]})
+        notebook.cells.insert(at, first)
+    first.source = colab.CELL
+
+
+def _metadata(cell: Any) -> dict[str, Any]:
+    """A cell's tags, and what hides or compares it in the hosts: nothing that a run leaves."""
+    tags = set(cell.metadata.get("tags", []))
+    if cell.cell_type == "code" and "lab.check(" in cell.source:
+        tags.add("nbval-check-output")  # what `verify` compares where replies are a model's
+    if KIT in tags:
+        return {"tags": sorted(tags), "jupyter": {"source_hidden": True}, "cellView": "form"}
+    return {"tags": sorted(tags)} if tags else {}
 
 
 def _merged(outputs: list[dict]) -> list[dict]:

@@ -37,7 +37,9 @@ def spawn(place: SandboxHome, token: str) -> Child:
     _children[:] = [child for child in _children if child.poll() is None]
     root = str(Path(__file__).parents[2])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-m", "lab_helpers.sandbox.server", str(place.path), token]
+    # Another environment may hold the databases, where this one must not change (Colab).
+    python = os.environ.get("LAB_SANDBOX_PYTHON") or sys.executable
+    command = [python, "-m", "lab_helpers.sandbox.server", str(place.path), token]
     with place.log.open("ab") as log:
         child = subprocess.Popen(
             command,
