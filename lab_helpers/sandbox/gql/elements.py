@@ -170,6 +170,14 @@ class Element(ABC):
         return packed if self.certain else case([(not_null(self.marker()), packed)])
 
 
+def _key_texts(keys: list[exp.Expression]) -> list[exp.Expression]:
+    """Key columns as text; in a key of several, the separator inside one is escaped."""
+    if len(keys) == 1:
+        return [as_text(keys[0])]
+    doubled = [call("replace", as_text(k), text("\\"), text("\\\\")) for k in keys]
+    return [call("replace", k, text("|"), text("\\|")) for k in doubled]
+
+
 class TableElement(Element):
     """A row of one element table under an alias of a FROM clause."""
 
@@ -191,8 +199,8 @@ class TableElement(Element):
 
     def identity(self):
         parts: list[exp.Expression] = [text(self.table.name)]
-        for key in self.table.key:
-            parts += [text("|"), call("coalesce", as_text(column(key, self.alias)), text(""))]
+        for key in _key_texts([column(k, self.alias) for k in self.table.key]):
+            parts += [text("|"), call("coalesce", key, text(""))]
         if not self.table.by_key:
             parts += [text(">"), self.end(0), text(">"), self.end(1)]
         return concatenate(parts)
@@ -203,8 +211,9 @@ class TableElement(Element):
         if reference.node_columns != node.key:
             return self.neighbours[side].identity()
         parts: list[exp.Expression] = [text(node.name)]
-        for name in reference.columns:  # no coalesce: an edge without an end meets no node
-            parts += [text("|"), as_text(column(name, self.alias))]
+        # no coalesce: an edge without an end meets no node
+        for key in _key_texts([column(c, self.alias) for c in reference.columns]):
+            parts += [text("|"), key]
         return concatenate(parts)
 
     def stored(self, folded):
@@ -272,8 +281,8 @@ class ColumnElement(Element):
         if not self.keyed:
             return self._column("k")
         parts: list[exp.Expression] = [self.marker()]
-        for key in self.keys():
-            parts += [text("|"), call("coalesce", as_text(key), text(""))]
+        for key in _key_texts(self.keys()):
+            parts += [text("|"), call("coalesce", key, text(""))]
         return concatenate(parts)
 
     def end(self, side):

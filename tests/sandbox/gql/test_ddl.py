@@ -122,6 +122,18 @@ def test_edges_may_refer_to_columns_that_are_no_key():
     assert world.rows("GRAPH sizes MATCH (a)-[t]-(b) RETURN COUNT(*) AS n") == [(2,)]
 
 
+def test_keys_of_several_columns_are_told_apart():
+    """('a|b', 'c') and ('a', 'b|c') are two nodes, also where identity is a text."""
+    world = World()
+    world.connection.execute("CREATE TABLE pair (x VARCHAR, y VARCHAR)")
+    world.connection.execute("CREATE TABLE other (z VARCHAR)")
+    world.connection.execute(r"INSERT INTO pair VALUES ('a|b', 'c'), ('a', 'b|c'), ('a\', 'c')")
+    ddl = "CREATE PROPERTY GRAPH pairs NODE TABLES (pair KEY (x, y), other KEY (z))"
+    world.graphs["pairs"] = graph_of(world, ddl)
+    rows = world.rows("GRAPH pairs MATCH (n) RETURN COUNT(DISTINCT ELEMENT_ID(n)) AS n")
+    assert rows == [(3,)]
+
+
 REFUSED = {
     "unknown_table": (
         "CREATE PROPERTY GRAPH g NODE TABLES (town)",
