@@ -6,9 +6,11 @@ cloud. Names and defaults are those of seed 000.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 
 LOCAL_PROJECT = "soa-lab-local"
+CATALOG_TIMEOUT_S = 4.0
 _PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _PLACEHOLDER = re.compile(r"your|placeholder|example|changeme|\[|<|project-?id", re.I)
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,28}[a-z0-9]")
@@ -39,6 +42,8 @@ class LabConfig:
     model_location: str = "global"
     model_endpoint: str | None = None
     model_timeout_ms: int = 4000
+    # Who speaks when the model does: a local stand-in says so.
+    model_speaks: str = "gemini"
     refund_limit: int = 10
     home: Path = ROOT / ".lab"
 
@@ -146,37 +151,85 @@ def open_backend(config: LabConfig, progress: Callable[[str], None] | None = Non
     )
 
 
-def spanner_client(config: LabConfig) -> Any:
-    """A google-cloud-spanner Client for this backend (SPANNER_EMULATOR_HOST points it home)."""
+def spanner_client(config: LabConfig, endpoint: str | None = None) -> Any:
+    """A google-cloud-spanner Client for this backend (SPANNER_EMULATOR_HOST points it home).
+
+    `endpoint` (host:port) is a proxy before the sandbox to speak to instead.
+    """
     from google.cloud import spanner
 
-    return spanner.Client(project=config.project, disable_builtin_metrics=True)
+    with _variable("SPANNER_EMULATOR_HOST", endpoint):
+        return spanner.Client(project=config.project, disable_builtin_metrics=True)
 
 
-def bigquery_client(config: LabConfig) -> Any:
-    """A google-cloud-bigquery Client for this backend."""
+_environment = threading.Lock()
+
+
+@contextlib.contextmanager
+def _variable(name: str, value: str | None) -> Iterator[None]:
+    # Spanner's client takes the address of an emulator from the environment and nowhere else.
+    if value is None:
+        yield
+        return
+    with _environment:
+        before = os.environ.get(name)
+        os.environ[name] = value
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = before
+
+
+def bigquery_client(config: LabConfig, endpoint: str | None = None) -> Any:
+    """A google-cloud-bigquery Client for this backend.
+
+    `endpoint` (a URL) is a proxy before the sandbox to speak to instead.
+    """
     from google.cloud import bigquery
 
     if config.backend == "cloud":
         return bigquery.Client(project=config.project, location=config.region)
     from google.auth.credentials import AnonymousCredentials
 
-    return bigquery.Client(project=config.project, credentials=AnonymousCredentials())
+    return bigquery.Client(
+        project=config.project,
+        credentials=AnonymousCredentials(),
+        client_options={"api_endpoint": endpoint} if endpoint else None,
+    )
 
 
-def catalog_lookup(config: LabConfig) -> Callable[[], set[str]] | None:
-    """What asks Knowledge Catalog for the ids of the glossary's terms; None in the sandbox."""
-    if config.backend != "cloud":
+def catalog_lookup(config: LabConfig, endpoint: str | None = None) -> Callable[[], set[str]] | None:
+    """What asks Knowledge Catalog for the ids of the glossary's terms; None in the sandbox.
+
+    `endpoint` (host:port) is a local server to ask instead.
+    """
+    if config.backend != "cloud" and endpoint is None:
         return None
 
     def lookup() -> set[str]:
-        from google.cloud import dataplex_v1
-
-        client = dataplex_v1.BusinessGlossaryServiceClient()
         parent = f"projects/{config.project}/locations/global/glossaries/soa-business-glossary"
-        return {term.name.rsplit("/", 1)[-1] for term in client.list_glossary_terms(parent=parent)}
+        with _catalog_client(endpoint) as client:
+            # Without a timeout of ours the client would wait for ever, and the customer with it.
+            terms = client.list_glossary_terms(parent=parent, timeout=CATALOG_TIMEOUT_S)
+            return {term.name.rsplit("/", 1)[-1] for term in terms}
 
     return lookup
+
+
+def _catalog_client(endpoint: str | None) -> Any:
+    from google.cloud import dataplex_v1
+
+    if endpoint is None:
+        return dataplex_v1.BusinessGlossaryServiceClient()
+    import grpc
+    from google.cloud.dataplex_v1.services.business_glossary_service import transports
+
+    channel = grpc.insecure_channel(endpoint)
+    transport = transports.BusinessGlossaryServiceGrpcTransport(channel=channel)
+    return dataplex_v1.BusinessGlossaryServiceClient(transport=transport)
 
 
 def revive(config: LabConfig) -> Callable[[], object] | None:

@@ -14,8 +14,11 @@ from lab_helpers.errors import LabError
 if TYPE_CHECKING:
     from lab_helpers.agents.concierge.agent import Concierge
     from lab_helpers.agents.gate.agent import GateAgent
+    from lab_helpers.agents.model import Model
     from lab_helpers.agents.refund.agent import RefundAgent
     from lab_helpers.checks import CheckResult, Progress
+    from lab_helpers.faults import Faults
+    from lab_helpers.preflight import Preflight
     from lab_helpers.provision.install import Provisioned
     from lab_helpers.provision.reset import ResetResult
     from lab_helpers.stores.lineage import LineageStore
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from lab_helpers.ui.panel import RefundPanel
     from lab_helpers.ui.picture import Picture
     from lab_helpers.ui.tables import Table
+    from lab_helpers.ui.turn_map import TurnMap
 
 
 def _listed(error: Any) -> bool:
@@ -69,9 +73,10 @@ class Lab:
     @functools.cached_property
     def operations(self) -> OperationsStore:
         from lab_helpers.stores.operations import OperationsStore
+        from lab_helpers.stores.outage import bounded
 
         instance = self.spanner.instance(self.config.instance)
-        database = instance.database(self.config.database)
+        database = bounded(instance.database(self.config.database))
         return OperationsStore(database, configuration.revive(self.config))
 
     @functools.cached_property
@@ -89,7 +94,22 @@ class Lab:
         from lab_helpers.stores.catalog import KnowledgeCatalog
 
         catalog = KnowledgeCatalog(configuration.catalog_lookup(self.config))
-        return RefundAgent(self.config, self.operations, self.trail, catalog)
+        return RefundAgent(self.config, self.operations, self.trail, catalog, self.model)
+
+    @functools.cached_property
+    def model(self) -> Model:
+        """What calls Gemini; without a project it calls nothing."""
+        from lab_helpers.agents.model import Model
+
+        return Model(self.config)
+
+    @functools.cached_property
+    def faults(self) -> Faults:
+        """The switchboard: `with lab.faults.bigquery("fails twice"): ...`. Sandbox only."""
+        self._need_provisioned()
+        from lab_helpers.faults import Faults
+
+        return Faults(self)
 
     @functools.cached_property
     def gate(self) -> GateAgent:
@@ -330,6 +350,13 @@ class Lab:
         rows = self.trail.ask("trace", {"trace_id": trace_id})
         return LineageView(trace_id, rows)
 
+    def turn_map(self) -> TurnMap:
+        """All decisions of the trail by customer and outcome, from the graph."""
+        self._need_provisioned()
+        from lab_helpers.ui.turn_map import TurnMap
+
+        return TurnMap(self.trail.ask("turn_map"))
+
     def graph(self, name: str = "OperationalContextGraph") -> Picture:
         """A drawing of one of the two graph schemas, with its text."""
         from lab_helpers.ui.schema_view import schema_view
@@ -354,6 +381,12 @@ class Lab:
         from lab_helpers.checks import progress
 
         return progress(self)
+
+    def preflight(self) -> Preflight:
+        """Before a talk: green, or what to fix."""
+        from lab_helpers.preflight import preflight
+
+        return preflight(self)
 
     def close(self) -> None:
         """Close the clients. The sandbox keeps running for other kernels."""

@@ -40,6 +40,16 @@ class Model:
     def __init__(self, config: LabConfig) -> None:
         self._config, self._client, self._level = config, None, "MINIMAL"
 
+    def use(self, config: LabConfig) -> LabConfig:
+        """Call what `config` names from now on; returns what was in use before."""
+        before, self._config, self._client = self._config, config, None
+        return before
+
+    @property
+    def speaks(self) -> str:
+        """Who a text of this model is by: "gemini", or "stand-in" where something plays it."""
+        return self._config.model_speaks
+
     @property
     def available(self) -> bool:
         return self._config.uses_model

@@ -16,6 +16,8 @@ from lab_helpers.stores import schema
 
 TTL_SECONDS = 300.0
 
+Lookup = Callable[[], set[str]]
+
 
 def from_document() -> dict[str, Any]:
     """The contract as the glossary document gives it (seed 000, Knowledge Catalog)."""
@@ -35,12 +37,18 @@ class KnowledgeCatalog:
 
     def __init__(
         self,
-        lookup: Callable[[], set[str]] | None = None,
+        lookup: Lookup | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lookup, self._clock, self._lock = lookup, clock, threading.Lock()
         self._held: dict[str, Any] | None = None
         self._until = 0.0
+
+    def use(self, lookup: Lookup | None) -> Lookup | None:
+        """Ask another service from now on, and anew; returns what was asked before."""
+        with self._lock:
+            before, self._lookup, self._until = self._lookup, lookup, 0.0
+            return before
 
     def contract(self) -> dict[str, Any]:
         """The eight keys of seed 000, and `source`: "knowledge-catalog" or "glossary-file"."""

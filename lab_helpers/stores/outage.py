@@ -7,6 +7,7 @@ ten minutes, longer than anyone in a lab waits.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -30,6 +31,17 @@ READ: dict[str, Any] = {
     ),
     "timeout": CALL_LIMIT_S,
 }
+
+
+def bounded(database: Any) -> Any:
+    """The same Spanner database, with an end to how long what takes no `READ` is retried.
+
+    The client by itself repeats a commit for an hour, and a customer waits for its answer.
+    """
+    api = database.spanner_api
+    for name in ("create_session", "begin_transaction", "commit"):
+        setattr(api, name, functools.partial(getattr(api, name), **READ))
+    return database
 
 
 def supervised(work: Callable[[], T], revive: Revive | None) -> T:

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.agents import gemini as stub
+from lab_helpers.faults import gemini as stub
 
 
 @pytest.fixture

@@ -22,9 +22,20 @@ BELOW = {
     "provision": {"stores", "config", "errors"},
     "agents": {"stores", "config", "errors"},
     "checks": {"agents", "provision", "stores", "config", "errors", "lab"},
+    "preflight": {"lab"},
     "ui": {"agents", "stores", "sandbox", "config", "errors", "lab"},
     "faults": {"agents", "stores", "sandbox", "config", "errors", "lab"},
-    "lab": {"faults", "ui", "checks", "agents", "provision", "stores", "config", "errors"},
+    "lab": {
+        "faults",
+        "ui",
+        "checks",
+        "preflight",
+        "agents",
+        "provision",
+        "stores",
+        "config",
+        "errors",
+    },
     "__init__": {"lab"},
 }
 

@@ -56,7 +56,7 @@ async def speak(model: Model, turn: Turn) -> tuple[str, str]:
         if answer.text:
             verdict = claims.audit(answer.text, known)
             if verdict.released is True:
-                return answer.text.strip(), "gemini"
+                return answer.text.strip(), model.speaks
             _say_in_the_trail(turn, verdict)
     return templates.reply(known), "template"
 

@@ -93,7 +93,7 @@ class _Steps:
             if read is not None and not turn.store_down:
                 found = read
             if step:
-                step.spoke = "gemini" if read is not None else "template"
+                step.spoke = self.model.speaks if read is not None else "template"
         if found.resolution_mode == reading.POLICY and not found.candidates:
             found = await asyncio.to_thread(_with_orders, found, own)
         turn.intent, turn.candidates = found, cards(found.candidates)
