@@ -1,9 +1,9 @@
 -- What the fail-closed gate keeps in Spanner: the ledger that locks, and the pool of items that
 -- had to leave the handler's page.
 
--- Append-only. The head of the chain is the row `gate_head` of lab_state: every append reads and
--- moves it in its own transaction, so writers queue and a removed tail is noticed. The key grows
--- by one because a chain has one end; nothing is gained by spreading it.
+-- Append-only. The key grows by one because a chain has one end: of two writers that follow the
+-- same entry, one fails on the key and follows the other. Every append also moves the row
+-- `gate_head` of lab_state in the same commit, so a removed tail is noticed.
 CREATE TABLE IF NOT EXISTS gate_ledger (
   seq INT64 NOT NULL,
   entry_id STRING(80) NOT NULL,

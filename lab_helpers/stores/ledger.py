@@ -1,7 +1,7 @@
 """Spanner: the gate's ledger. Append-only, each entry holds the hash of the one before.
 
-`append` moves the chain's head in the same transaction, so writers queue, a restart loses nothing
-and there is never half an entry. `check` is pure and names the first entry that is broken.
+`append` is one commit that also moves the chain's head: there is never half an entry, and a restart
+loses nothing. `check` is pure and names the first entry that is broken.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import random
+import threading
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from google.api_core.exceptions import AlreadyExists
@@ -19,6 +22,8 @@ from google.cloud.spanner_v1 import param_types as pt
 VERDICT, LOCK = "VERDICT", "LOCK"
 HEAD = "gate_head"
 GENESIS = "0" * 64
+ATTEMPTS = 60
+PAUSE_S = 0.03
 
 _COLUMNS = (
     "seq",
@@ -119,6 +124,12 @@ class LedgerStore:
 
     def __init__(self, database: Any) -> None:
         self.database = database
+        self._one_at_a_time = threading.Lock()
+        self._known: tuple[int, str] | None = None
+
+    def forget(self) -> None:
+        """Read the chain's end anew before the next append; a lab may have been removed."""
+        self._known = None
 
     def append(
         self,
@@ -132,46 +143,53 @@ class LedgerStore:
     ) -> Entry:
         """Write the next entry and, where given, `trail` to lineage_outbox in the same commit.
 
-        The same kind for the same draft is written once: a repeated call returns what is there.
+        Optimistic: the key `seq` is the lock, since only one entry can follow another. A writer
+        that was overtaken reads the new end and tries again. The same kind for the same draft is
+        written once: a repeated call returns what is there.
         """
-        entry_id = f"{kind}:{draft_id}"
-        text = json.dumps(body, ensure_ascii=False, sort_keys=True)
+        with self._one_at_a_time:
+            for attempt in range(ATTEMPTS):
+                if attempt:
+                    time.sleep(random.uniform(0, PAUSE_S))
+                seq, before = self._known or self._read_head()
+                plain = Entry(
+                    seq=seq + 1,
+                    entry_id=f"{kind}:{draft_id}",
+                    kind=kind,
+                    trace_id=trace_id,
+                    draft_id=draft_id,
+                    released=released is True,
+                    body=json.dumps(body, ensure_ascii=False, sort_keys=True),
+                    written_at=dt.datetime.now(dt.UTC).isoformat(),
+                    prev_hash=before,
+                    entry_hash="",
+                )
+                entry = replace(plain, entry_hash=plain.hash())
+                self._known = None
+                try:
+                    self._commit(entry, trail)
+                except AlreadyExists:
+                    # Overtaken, or an earlier commit of this very entry whose answer was lost.
+                    there = self.find(kind, draft_id)
+                    if there is not None:
+                        return there
+                    continue
+                self._known = (entry.seq, entry.entry_hash)
+                return entry
+        raise TimeoutError(f"the ledger's end moved {ATTEMPTS} times; nothing was written")
 
-        def work(transaction: Any) -> Entry:
-            seq, before = self._head(transaction)
-            plain = Entry(
-                seq=seq + 1,
-                entry_id=entry_id,
-                kind=kind,
-                trace_id=trace_id,
-                draft_id=draft_id,
-                released=released is True,
-                body=text,
-                written_at=dt.datetime.now(dt.UTC).isoformat(),
-                prev_hash=before,
-                entry_hash="",
-            )
-            entry = Entry(**{**asdict(plain), "entry_hash": plain.hash()})
-            transaction.insert("gate_ledger", _COLUMNS, [tuple(asdict(entry).values())])
-            transaction.insert_or_update(
+    def _commit(self, entry: Entry, trail: str | None) -> None:
+        with self.database.batch() as batch:
+            batch.insert("gate_ledger", _COLUMNS, [tuple(asdict(entry).values())])
+            batch.insert_or_update(
                 "lab_state", ("name", "value"), [(HEAD, f"{entry.seq} {entry.entry_hash}")]
             )
             if trail is not None:
-                transaction.insert_or_update(
+                batch.insert_or_update(
                     "lineage_outbox",
                     ("trace_id", "payload", "status", "created_at", "delivered_at"),
-                    [(trace_id, trail, "PENDING", "spanner.commit_timestamp()", None)],
+                    [(entry.trace_id, trail, "PENDING", "spanner.commit_timestamp()", None)],
                 )
-            return entry
-
-        try:
-            return self.database.run_in_transaction(work)
-        except AlreadyExists:
-            # The unique index on entry_id spoke: an earlier commit whose answer was lost.
-            there = self.find(kind, draft_id)
-            if there is None:
-                raise
-            return there
 
     def entries(self, trace_id: str | None = None) -> list[Entry]:
         """Every entry in order, or those of one trace."""
@@ -204,6 +222,10 @@ class LedgerStore:
             entries = [Entry(*row) for row in snapshot.execute_sql(f"{_READ} ORDER BY seq")]
             head = self._head(snapshot)
         return check(entries, head)
+
+    def _read_head(self) -> tuple[int, str]:
+        with self.database.snapshot() as snapshot:
+            return self._head(snapshot)
 
     def _head(self, reader: Any) -> tuple[int, str]:
         rows = list(

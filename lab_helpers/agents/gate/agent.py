@@ -144,6 +144,7 @@ class GateAgent:
         observe: Callable[[StepEvent], None],
     ) -> GateRun:
         run_id, page = new_id("RUN", 12), ()
+        self.ledger.forget()
         conversation = await self._service.create_session(app_name=APP, user_id=USER)
         cases: list[Case] = []
         results: list[StepResult] = []

@@ -330,7 +330,7 @@ async def test_an_outage_of_the_ledger_releases_nothing(lab, gate, monkeypatch):
     def down(*args, **kwargs):
         raise ConnectionError("Spanner is down")
 
-    monkeypatch.setattr(gate.ledger.database, "run_in_transaction", down)
+    monkeypatch.setattr(gate.ledger, "_commit", down)
     run = await gate.run(auditor='{"draft": "$draft", "released": true}')
     assert run.releases == 0
     assert {d.code for d in run.drafts} == {door.LEDGER_FAILED}
