@@ -60,10 +60,13 @@ def error_at(node: object, message: str, kind: type[GqlError] = GqlError) -> Gql
     return kind(message, *place) if place else kind(message)
 
 
+def refusal(construct: str) -> str:
+    return f"{construct} is not supported by the local graph engine; run it on the cloud service"
+
+
 def unsupported(node: object, construct: str) -> Unsupported:
     """The refusal of a construct by name."""
-    message = f"{construct} is not supported by the local graph engine; run it on the cloud service"
-    error = error_at(node, message, Unsupported)
+    error = error_at(node, refusal(construct), Unsupported)
     assert isinstance(error, Unsupported)
     return error
 

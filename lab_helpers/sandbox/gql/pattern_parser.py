@@ -9,7 +9,7 @@ from sqlglot.dialects.bigquery import BigQuery
 from sqlglot.tokens import Token, TokenType
 
 from . import syntax as s
-from .errors import GqlError, Position, Unsupported
+from .errors import GqlError, Position, Unsupported, refusal
 
 MODES = ("WALK", "TRAIL", "ACYCLIC", "SIMPLE")
 SELECTORS = ("ANY", "SHORTEST", "CHEAPEST")
@@ -30,7 +30,7 @@ class TokenReader(BigQuery.Parser):
         raise kind(message, *(self.place() or (None, None)))
 
     def refuse(self, construct: str) -> None:
-        self.fail(f"{construct} is not supported by the local graph engine", Unsupported)
+        self.fail(refusal(construct), Unsupported)
 
     def next_is(self, *words: str) -> bool:
         token = self._curr

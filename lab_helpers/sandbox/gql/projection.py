@@ -199,8 +199,8 @@ def _check_order(key, names: dict[str, Output], statement, grouped: bool) -> Non
     keys = [o.node for o in names.values() if o.node is not None] + list(statement.group or ())
     texts = {s.written(k) for k in keys} | set(names)
     if not _orders(key, texts):
-        rule = "grouped nor aggregated" if grouped else "in the DISTINCT result"
-        raise error_at(key, f"ORDER BY expression {s.written(key)} is neither {rule}")
+        rule = "neither grouped nor aggregated" if grouped else "not in the DISTINCT result"
+        raise error_at(key, f"ORDER BY expression {s.written(key)} is {rule}")
 
 
 def _orders(node: exp.Expression, texts: set[str]) -> bool:

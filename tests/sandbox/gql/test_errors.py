@@ -86,6 +86,15 @@ INVALID = {
         "RETURN 1 AS x UNION ALL RETURN 'a' AS x",
         "incompatible types: INT64, STRING",
     ),
+    "order_by_what_is_not_grouped": (
+        "MATCH (n:Person) RETURN COUNT(*) AS c GROUP BY n.name ORDER BY n.age",
+        "neither grouped nor aggregated",
+    ),
+    "order_by_what_is_not_distinct": (
+        "MATCH (n:Person) RETURN DISTINCT n.name ORDER BY n.age",
+        "not in the DISTINCT result",
+    ),
+    "is_needs_null_or_a_truth_value": ("MATCH (n:Person) WHERE n.id IS x RETURN n.id", "after IS"),
     "no_return": ("MATCH (n:Person)", "Expected a graph statement"),
     "union_without_all": ("RETURN 1 AS x UNION RETURN 2 AS x", "Expected ALL or DISTINCT"),
     "both_ways": ("MATCH (a)<-[e]->(b) RETURN 1 AS x", "both ways"),
