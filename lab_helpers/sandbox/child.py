@@ -1,6 +1,7 @@
 """The sandbox process seen from outside: starting it apart from this one, and ending it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,13 +34,14 @@ class Child:
 
 
 def spawn(place: SandboxHome, token: str) -> Child:
-    """Start the sandbox process of a home. Raises OSError when its log cannot be written."""
+    """Start the sandbox process of a home.
+
+    Raises OSError when its log cannot be written, SandboxError when there is no Python for it.
+    """
     _children[:] = [child for child in _children if child.poll() is None]
     root = str(Path(__file__).parents[2])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    # Another environment may hold the databases, where this one must not change (Colab).
-    python = os.environ.get("LAB_SANDBOX_PYTHON") or sys.executable
-    command = [python, "-m", "lab_helpers.sandbox.server", str(place.path), token]
+    command = [_python(), "-m", "lab_helpers.sandbox.server", str(place.path), token]
     with place.log.open("ab") as log:
         child = subprocess.Popen(
             command,
@@ -53,6 +55,18 @@ def spawn(place: SandboxHome, token: str) -> Child:
         log_start = log.tell()
     _children.append(child)
     return Child(child, place.log, log_start)
+
+
+def _python() -> str:
+    """This Python, or the one that holds the databases where this one must not change (Colab)."""
+    named = os.environ.get("LAB_SANDBOX_PYTHON")
+    if named and not shutil.which(named):
+        raise SandboxError(
+            "The sandbox has no Python to run on.",
+            f"LAB_SANDBOX_PYTHON names {named}, which is not there.",
+            "Unset it, or run the notebook's first cell again.",
+        )
+    return named or sys.executable
 
 
 def _detached() -> dict[str, object]:
