@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,15 +17,10 @@ from .elements import (
     expression_of,
     same,
 )
-from .errors import unsupported
+from .errors import error_at, unsupported
 from .registry import only, rule
 from .scope import Scope
-from .sqlnodes import (
-    call,
-    case,
-    disjunction,
-    null,
-)
+from .sqlnodes import as_text, call, case, disjunction, null, text
 
 if TYPE_CHECKING:
     from .expressions import Translator
@@ -120,3 +116,26 @@ def _if_error(t: Translator, node: exp.Expression, scope: Scope) -> Value:
     if _raises(guard) or name_of(attempt) == "ERROR":
         return other
     raise unsupported(attempt, "IFERROR of this expression")
+
+
+_FORMAT = re.compile(r"%%|%([-+ 0#]*\d*(?:\.\d+)?)([a-zA-Z])")
+
+
+@rule("FORMAT")
+def _format(t: Translator, node: exp.Expression, scope: Scope) -> Value:
+    """GoogleSQL's FORMAT is printf, save for %t and %T, which take any value."""
+    pattern = node.this
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise unsupported(node, "FORMAT with a pattern that is not a literal")
+    values = [t.value(x, scope) for x in node.expressions]
+    kinds = [m.group(2) for m in _FORMAT.finditer(pattern.name) if m.group(2)]
+    if any(k not in "dixXofFeEgGst" for k in kinds) or "*" in pattern.name:
+        raise unsupported(pattern, f"FORMAT({pattern.name!r})")
+    if len(kinds) != len(values):
+        raise error_at(node, f"FORMAT has {len(kinds)} placeholders and {len(values)} values")
+    shown = [
+        as_text(expression_of(v)) if k == "t" else expression_of(v)
+        for k, v in zip(kinds, values, strict=True)
+    ]
+    plain = re.sub(r"(%[-+ 0#]*\d*(?:\.\d+)?)t", r"\1s", pattern.name)
+    return Scalar(call("printf", text(plain), *shown), "VARCHAR")

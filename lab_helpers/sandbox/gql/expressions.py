@@ -46,7 +46,7 @@ from .sqlnodes import (
     number,
     text,
 )
-from .typenames import googlesql, item_of
+from .typenames import described, googlesql, item_of
 
 if TYPE_CHECKING:
     from .statements import Lowering
@@ -295,7 +295,14 @@ class Translator:
             raise error_at(
                 node, f"Invalid cast from JSON to {node.to.sql('bigquery')}; use STRING(), INT64()"
             )
-        return Scalar(type(node)(this=inner.expression, to=target), target.sql("duckdb"))
+        kind = described(target.sql("duckdb"))
+        value = inner.expression
+        if kind == "BIGINT" and inner.type in ("DOUBLE", "FLOAT"):
+            value = call("round", value)  # halves away from zero; DuckDB's cast rounds to even
+        result: exp.Expression = type(node)(this=value, to=target)
+        if kind == "VARCHAR" and inner.type in ("DOUBLE", "FLOAT"):
+            result = call("regexp_replace", result, text(r"\.0$"), text(""))  # 1.0 shows as 1
+        return Scalar(result, kind)
 
     def array_(self, node: exp.Array, scope: Scope) -> Value:
         if node.expressions and isinstance(node.expressions[0], exp.Query):

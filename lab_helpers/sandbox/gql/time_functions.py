@@ -10,12 +10,14 @@ from .elements import (
     Scalar,
     Value,
 )
+from .errors import unsupported
 from .registry import rule
 from .scope import Scope
 from .sqlnodes import (
     call,
     cast,
     number,
+    text,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +61,46 @@ def _date(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
     subject = t.value(node.this, scope)
     if not isinstance(subject, Scalar) or subject.type not in ("DATE", None):
         return None
+    if isinstance(node, exp.DateTrunc) and _unit(node) == "WEEK":
+        return Scalar(cast(_sunday(subject.expression), "DATE"), "DATE")
     return Scalar(cast(t.rebuilt(node, scope).expression, "DATE"), "DATE")
+
+
+def _sunday(moment: exp.Expression) -> exp.Expression:
+    """The start of the week: Sunday here, Monday in DuckDB."""
+    monday = call(
+        "date_trunc",
+        text("week"),
+        exp.Add(this=exp.Paren(this=moment), expression=call("to_days", number(1))),
+    )
+    return exp.Paren(this=exp.Sub(this=monday, expression=call("to_days", number(1))))
+
+
+@rule("TIMESTAMP_TRUNC")
+def _timestamp_trunc(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
+    if _unit(node) != "WEEK":
+        return None
+    return Scalar(_sunday(t.scalar(node.this, scope)), "TIMESTAMP WITH TIME ZONE")
+
+
+@rule("EXTRACT")
+def _extract(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
+    part = node.this.name.upper()
+    if part == "DAYOFWEEK":  # Sunday is 1 here, 0 in DuckDB
+        zero_based = call("date_part", text("dow"), t.scalar(node.expression, scope))
+        return Scalar(exp.Paren(this=exp.Add(this=zero_based, expression=number(1))), "BIGINT")
+    if part == "WEEK":
+        raise unsupported(node.expression, "EXTRACT(WEEK ...)")
+    return None
+
+
+@rule("TIME_TO_STR")
+def _formatted(t: Translator, node: exp.Expression, scope: Scope) -> Value | None:
+    zone = node.args.get("zone")
+    if zone is None or not isinstance(node.this, exp.TsOrDsToTimestamp):
+        return None
+    local = exp.AtTimeZone(this=t.scalar(node.this.this, scope), zone=t.scalar(zone, scope))
+    return Scalar(call("strftime", local, t.scalar(node.args["format"], scope)), "VARCHAR")
 
 
 def shifted_timestamp(t: Translator, node: exp.Expression, scope: Scope) -> Scalar:

@@ -47,6 +47,15 @@ def widened(duckdb_type: str) -> str:
     return "BIGINT" if duckdb_type.upper() in _SMALL_INTEGERS else duckdb_type
 
 
+def described(duckdb_type: str) -> str:
+    """DuckDB's own description of a type that sqlglot spells another way."""
+    if duckdb_type.endswith("[]"):
+        return described(duckdb_type[:-2]) + "[]"
+    return {"TEXT": "VARCHAR", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}.get(
+        duckdb_type, duckdb_type
+    )
+
+
 def is_list(duckdb_type: str | None) -> bool:
     return duckdb_type is not None and duckdb_type.endswith("[]")
 

@@ -1,6 +1,7 @@
 """Functions of graph elements, paths, arrays and JSON, and GoogleSQL's own meanings."""
 
 import json
+from datetime import date
 from types import SimpleNamespace
 
 import duckdb
@@ -176,6 +177,25 @@ CASES = {
     "cast_and_string_functions": (
         "RETURN CAST('12' AS INT64) AS a, UPPER('x') AS b, STARTS_WITH('abc', 'ab') AS c",
         [(12, "X", True)],
+    ),
+    "weeks_start_on_sunday": (
+        "RETURN DATE_TRUNC(DATE '2024-01-10', WEEK) AS d, "
+        "EXTRACT(DAYOFWEEK FROM DATE '2024-01-07') AS w",
+        [(date(2024, 1, 7), 1)],
+    ),
+    "casts_of_real_numbers": (
+        "RETURN CAST(2.5 AS INT64) AS a, CAST(-0.5 AS INT64) AS b, CAST(1.0 AS STRING) AS c, "
+        "CAST(1.25 AS STRING) AS d",
+        [(3, -1, "1", "1.25")],
+    ),
+    "format_is_printf": (
+        "RETURN FORMAT('%s-%03d|%.1f|%t%%', 'a', 5, 2.25, TRUE) AS f",
+        [("a-005|2.2|true%",)],
+    ),
+    "format_timestamp_in_a_zone": (
+        "RETURN FORMAT_TIMESTAMP('%Y-%m-%d', TIMESTAMP '2024-01-01 00:00:00+00', 'UTC') AS a, "
+        "FORMAT_TIMESTAMP('%Y-%m-%d', TIMESTAMP '2024-01-01 00:00:00+00') AS b",
+        [("2024-01-01", "2023-12-31")],
     ),
     # SAFE
     "safe_turns_errors_into_null": (
