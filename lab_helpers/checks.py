@@ -6,6 +6,7 @@ for "not yet, and what to do". An exercise with an answer compares it with what 
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 Condition = tuple[bool, str, str]
 
+_BAR = 20
+_DONE = "check:"
 _CSS = "padding:2px 0;margin:0"
 
 
@@ -63,14 +66,24 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """Every check in one line each."""
+    """Every check as (task, title, done). A check that was done once stays done."""
 
-    results: tuple[CheckResult, ...]
+    tasks: tuple[tuple[str, str, bool], ...]
+
+    @property
+    def done(self) -> int:
+        return sum(done for *_, done in self.tasks)
+
+    @property
+    def line(self) -> str:
+        """The progress in one line."""
+        filled = _BAR * self.done // len(self.tasks)
+        bar = "█" * filled + "░" * (_BAR - filled)
+        return f"{bar} {self.done} of {len(self.tasks)} checks done"
 
     def __repr__(self) -> str:
-        done = sum(r.done for r in self.results)
-        lines = [f"  {'✓' if r.done else '·'} {r.task:<16} {r.title}" for r in self.results]
-        return "\n".join([f"{done} of {len(self.results)} checks done", *lines])
+        lines = [f"  {'✓' if done else '·'} {task:<18} {title}" for task, title, done in self.tasks]
+        return "\n".join([self.line, *lines])
 
 
 def check(lab: Lab, task: str, answer: Any = None) -> CheckResult:
@@ -90,11 +103,18 @@ def check(lab: Lab, task: str, answer: Any = None) -> CheckResult:
     except Exception as error:
         line = f"the stores could not be read ({type(error).__name__}): run the setup cell again"
         return CheckResult(task, title, ((False, line),))
-    return CheckResult(task, title, tuple((bool(ok), yes if ok else no) for ok, yes, no in found))
+    result = CheckResult(task, title, tuple((bool(ok), yes if ok else no) for ok, yes, no in found))
+    if result.done:
+        # A reset undoes what a check looked at, and an answer is gone with its kernel.
+        with contextlib.suppress(Exception):
+            lab.operations.remember(_DONE + task, "done")
+    return result
 
 
 def progress(lab: Lab) -> Progress:
-    return Progress(tuple(check(lab, task) for task in TASKS))
+    """What has been done so far, in any notebook; nothing is where the stores are not set up."""
+    done = lab.operations.remembered(_DONE) if lab.is_provisioned() else set()
+    return Progress(tuple((task, title, task in done) for task, (title, _) in TASKS.items()))
 
 
 # -- conditions -------------------------------------------------------------------------------

@@ -377,7 +377,7 @@ class Lab:
         return check(self, task, answer)
 
     def progress(self) -> Progress:
-        """Every check of the lab in one line each."""
+        """Which checks have been done so far, in one line and then one line each."""
         from lab_helpers.checks import progress
 
         return progress(self)

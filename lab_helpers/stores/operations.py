@@ -239,6 +239,18 @@ class OperationsStore:
         rows = self.query("SELECT value FROM lab_state WHERE name = @name", {"name": name})
         return rows[0]["value"] if rows else None
 
+    def remember(self, name: str, value: str) -> None:
+        """Keep a value under `name` in lab_state; a reset of the orders leaves it."""
+        with self.database.batch() as batch:
+            batch.insert_or_update("lab_state", ("name", "value"), [(name, value)])
+
+    def remembered(self, prefix: str) -> set[str]:
+        """What follows `prefix` in the names that lab_state holds."""
+        rows = self.query(
+            "SELECT name FROM lab_state WHERE STARTS_WITH(name, @prefix)", {"prefix": prefix}
+        )
+        return {row["name"].removeprefix(prefix) for row in rows}
+
     def count(self, table: str) -> int:
         """Rows in one table of the store."""
         return self.query(f"SELECT COUNT(*) AS n FROM `{table}`")[0]["n"]

@@ -1,10 +1,15 @@
 """A notebook that was not executed would pass a strict comparison while comparing nothing."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from lab_helpers import colab
+
+README = Path(__file__).parents[2] / "README.md"
+START = "00_start_here.ipynb"
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_LINES = 15
@@ -59,8 +64,20 @@ class TestNotebook:
             assert mark not in text
 
     def test_links_and_pictures_lead_somewhere(self, path):
-        import re
-
         for cell in _cells(path, "markdown"):
             for target in re.findall(r"\]\((?!https?:)([^)#]+)", _source(cell)):
                 assert (FOLDER / target).exists(), target
+
+    def test_the_first_code_cell_finds_the_kit_and_is_folded(self, path):
+        first = _cells(path, "code")[0]
+        assert _source(first) == colab.CELL, "run: python -m lab_helpers refresh"
+        assert first["metadata"]["jupyter"]["source_hidden"] is True
+        assert first["metadata"]["cellView"] == "form"
+        assert not any("sys.path" in _source(cell) for cell in _cells(path, "code")[1:])
+
+    def test_its_minutes_are_those_of_the_map(self, path):
+        (minutes,) = re.findall(r"\*\*(\d+) minutes", _source(_cells(path, "markdown")[0]))
+        maps = [README.read_text(encoding="utf-8"), (FOLDER / START).read_text(encoding="utf-8")]
+        for text in maps if path.name != START else maps[:1]:
+            told = re.search(rf"{re.escape(path.name)}\) \| (\d+) \|", text)
+            assert told and told[1] == minutes
