@@ -16,8 +16,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
+
+from lab_helpers import colab
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = "https://github.com/system-of-action-lab/system-of-action-lab"
@@ -55,7 +58,7 @@ NOTEBOOKS = ("00_start_here", "01_provision", "02_refund_agent", "03_decision_li
 
 
 def main() -> int:
-    """Make the environment where it is missing, then run each notebook strictly; 0 when all pass."""
+    """Make the environment where it is missing, run each notebook strictly; 0 when all pass."""
     place = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="lab-colab-"))
     place = place.resolve()
     python = kernel_environment(place)
@@ -65,6 +68,10 @@ def main() -> int:
     content.mkdir()
     for name in NOTEBOOKS:  # Colab brings the one file that is opened, and nothing beside it
         shutil.copy(ROOT / "notebooks" / f"{name}.ipynb", content)
+    begun = time.monotonic()
+    # The first time this cell says on stderr what it installs; the notebooks then find it done.
+    first = subprocess.run([python, "-c", colab.CELL], cwd=content, env=environment(place))
+    print(f"first cell: {time.monotonic() - begun:.0f} s, status {first.returncode}", flush=True)
     status = subprocess.call(command(content), cwd=content, env=environment(place))
     after = installed(python)
     changed = {name: now for name, now in before.items() if after.get(name) != now}
@@ -72,7 +79,7 @@ def main() -> int:
     print("packages added:", sorted(after.keys() - before.keys()) or "none")
     stop = [str(python), "-m", "lab_helpers.sandbox", "stop", "--home", str(place / "home")]
     subprocess.call(stop, cwd=content / "kit")
-    return status or bool(changed)
+    return first.returncode or status or bool(changed)
 
 
 def kernel_environment(place: Path) -> Path:
