@@ -14,11 +14,12 @@ Modules, from the text down: `errors` and `syntax` (what went wrong, what was wr
 `registry`, `*_functions`, `functions`, `aggregate_syntax`, `aggregates`, `json_shape`,
 `expressions` (scalars) · `alternatives`, `candidates`, `sources`, `costs`, `branches`, `walks`,
 `patterns`, `matching` (MATCH) · `projection`, `setops`, `statements`, `outer` (queries) ·
-`needs`, `lower` (entry and cache).
+`needs`, `lower` (entry and cache) · `googlesql` (plain SQL where there are no graphs).
 """
 
 from .ddl import CreateGraph, DropGraph, is_graph_ddl, parse_graph_ddl
 from .errors import GqlError, Unsupported
+from .googlesql import googlesql
 from .lower import Lowered, lower, mentions_graph
 from .schema import PropertyGraph, Tables, build_graph
 
@@ -31,6 +32,7 @@ __all__ = [
     "Tables",
     "Unsupported",
     "build_graph",
+    "googlesql",
     "is_graph_ddl",
     "lower",
     "mentions_graph",
