@@ -186,7 +186,7 @@ def accepted():
                 yield pytest.param(query, id=name)
 
 
-@pytest.mark.parametrize("query", accepted())
+@pytest.mark.parametrize("query", list(accepted()))
 def test_the_analyser_accepts_what_runs_here(analyser, query):
     assert analyser.complaint(f"GRAPH world {query}") is None
 
@@ -197,7 +197,7 @@ def refused():
             yield pytest.param(query, id=name)
 
 
-@pytest.mark.parametrize("query", refused())
+@pytest.mark.parametrize("query", list(refused()))
 def test_the_analyser_refuses_what_is_refused_here(analyser, query):
     assert analyser.complaint(test_errors.whole(query)) is not None
 
