@@ -44,6 +44,7 @@ from lab_helpers.stores.personas import persona as find_persona
 
 LONGEST = 2_000
 CACHED_INTENT = classifier.PRODUCT_RAG
+CONTEXT_MESSAGES = 12
 
 
 class Concierge:
@@ -283,14 +284,13 @@ class Concierge:
         )
 
     async def _workflow_answer(self, turn: Turn) -> AsyncIterator[Delta]:
-        # A copy of the conversation for this run alone: two kernels cannot make each other stale
-        # in the middle of a reply, and ADK's cost does not grow with the conversation.
+        # A session for this run alone: what lasts is kept by `Sessions`, so two kernels cannot
+        # make each other stale in the middle of a reply, and ADK's cost does not grow.
         service = InMemorySessionService()
         user = turn.who.user_id
         scratch = await service.create_session(app_name=APP, user_id=user)
         if self._model.available:
-            for event in (await self._sessions.recent(turn.who))[:-1]:
-                await service.append_event(scratch, event)
+            turn.before = (await self._sessions.history(turn.who))[-CONTEXT_MESSAGES:]
         root = workflow.build(turn, self._model, self._examples)
         runner = Runner(app=App(name=APP, root_agent=root), session_service=service)
         TRACE.set(turn.trace)

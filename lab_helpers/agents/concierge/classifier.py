@@ -83,11 +83,14 @@ async def classify(model: Model, examples: Examples, text: str) -> Intent:
 
 
 def labelled() -> list[tuple[str, str]]:
-    """The (label, text) examples: data/coffee/intent_examples.json, and every craving's phrases."""
+    """The (label, text) examples: data/coffee/intent_examples.json, every craving's phrases, and
+    what the menu says of its products in both languages."""
     found = schema.document("coffee/intent_examples.json")
     own = [(label, text) for label in LABELS for text in found[label]]
-    cravings = wording.vocabulary()["cravings"]
-    return own + [(PRODUCT_RAG, said) for craving in cravings for said in craving["says"]]
+    said = [said for craving in wording.vocabulary()["cravings"] for said in craving["says"]]
+    for product in schema.document("coffee/menu.json"):
+        said += [product["says"], product["says_es"]]
+    return own + [(PRODUCT_RAG, text) for text in said]
 
 
 class Examples:
@@ -106,21 +109,23 @@ class Examples:
         # By piece, so that one message touches only its own pieces' rows.
         self._spelling = np.ascontiguousarray(spelling.T)
         labels = np.array([LABELS.index(label) for label, _ in examples])
-        alike = self._meaning @ self._meaning.T + spelling @ self._spelling
-        self._votes = _fit(_likeness(alike / 2), labels)
+        alike = [self._alike(m, row) for m, row in zip(self._meaning, spelling, strict=True)]
+        self._votes = _fit(_likeness(np.array(alike)), labels)
 
     def classify(self, text: str) -> Intent:
         """The label of one message."""
         if wording.order_ids(text):
             return Intent(ORDER_STATUS, "rule")
         folded = [self._names.folded(text)]
-        row = self._pieces.rows(folded)[0]
-        shared = np.flatnonzero(row)
-        alike = local_vectors(folded)[0] @ self._meaning.T + row[shared] @ self._spelling[shared]
-        likeness = _likeness(alike / 2)
+        likeness = _likeness(self._alike(local_vectors(folded)[0], self._pieces.rows(folded)[0]))
         label = LABELS[int((likeness @ self._votes).argmax())]
         nearest = int(likeness.argmax())
         return Intent(label, "examples", self._texts[nearest], round(float(likeness[nearest]), 3))
+
+    def _alike(self, meaning: np.ndarray, spelling: np.ndarray) -> np.ndarray:
+        """The mean of the two cosines between one text and every example."""
+        shared = np.flatnonzero(spelling)
+        return (self._meaning @ meaning + spelling[shared] @ self._spelling[shared]) / 2
 
 
 def _likeness(alike: np.ndarray) -> np.ndarray:

@@ -29,7 +29,6 @@ from google.genai import types
 
 APP, AGENT = "concierge", "concierge"
 DISPLAYED = 200
-CONTEXT_EVENTS = 20
 _ATTEMPTS = 5
 _POLL_S = 0.002
 
@@ -93,11 +92,6 @@ class Sessions:
             return list(shown)
         session = await self._read(who, events=None)
         return _from_events(session.events) if session else []
-
-    async def recent(self, who: Identity) -> list[Event]:
-        """The last events, for a model that answers in context."""
-        session = await self._read(who, events=CONTEXT_EVENTS)
-        return list(session.events) if session else []
 
     async def clear(self, who: Identity) -> None:
         """Delete the conversation with its events; nothing else."""

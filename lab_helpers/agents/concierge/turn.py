@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from lab_helpers.agents.concierge.classifier import Intent
-from lab_helpers.agents.concierge.sessions import Identity
+from lab_helpers.agents.concierge.sessions import Identity, Message
 from lab_helpers.agents.concierge.tools import Tools
 from lab_helpers.agents.trace import Step, Trace
 from lab_helpers.stores.coffee import Product
@@ -29,6 +29,8 @@ class Turn:
     # The orders of a customer: the refund agent's view, handed in.
     orders: Callable[[int], list[Order]]
     trace: Trace
+    # The last lines of the conversation, for a model that answers in context.
+    before: list[Message] = field(default_factory=list)
     intent: Intent | None = None
     answer: str = ""
     spoke: str = "template"

@@ -10,6 +10,7 @@ streamed. Built anew for each turn: the tools are bound to the turn's store.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
@@ -42,7 +43,7 @@ def build(turn: Turn, model: Model, examples: classifier.Examples) -> Workflow:
     reply = TracedAgent(
         name=REPLY,
         model=spoken,
-        instruction=INSTRUCTION.format(language=_LANGUAGES[turn.language], tone=turn.tone),
+        instruction=steps.instruction,
         tools=turn.tools.for_model(turn.language) if model.available else [],
         before_agent_callback=steps.skip,
         on_model_error_callback=steps.failed,
@@ -84,6 +85,11 @@ class _Steps:
 
     def __init__(self, turn: Turn, model: Model, examples: classifier.Examples) -> None:
         self.turn, self.model, self.examples = turn, model, examples
+
+    def instruction(self, ctx: Any) -> str:
+        """What the model is told. A function, because ADK fills in braces of a plain string."""
+        told = INSTRUCTION.format(language=_LANGUAGES[self.turn.language], tone=self.turn.tone)
+        return f"{told}\n\nSaid before: {json.dumps(self.turn.before, ensure_ascii=False)}"
 
     async def classify(self, ctx: Context) -> str:
         """The turn's label: the one it was sent here with, or (run from elsewhere) a new one."""
