@@ -92,17 +92,23 @@ PAIRS = {
     ),
     "a quantified path of friends, 1 to 3 hops": (
         "GRAPH Friends MATCH (a:person {id: @user_id})-[:knows]->{1,3}(b:person) RETURN b.id AS b",
-        "SELECT b FROM knows WHERE a = $user_id"
-        " UNION ALL SELECT k.b FROM knows j JOIN knows k ON k.a = j.b WHERE j.a = $user_id"
-        " UNION ALL SELECT l.b FROM knows j JOIN knows k ON k.a = j.b JOIN knows l ON l.a = k.b"
-        " WHERE j.a = $user_id",
+        # A graph has no dangling edge, so SQL must look each end up as well.
+        "SELECT y.id FROM person x JOIN knows j ON j.a = x.id JOIN person y ON y.id = j.b"
+        " WHERE x.id = $user_id"
+        " UNION ALL SELECT z.id FROM person x JOIN knows j ON j.a = x.id"
+        " JOIN person y ON y.id = j.b JOIN knows k ON k.a = y.id JOIN person z ON z.id = k.b"
+        " WHERE x.id = $user_id"
+        " UNION ALL SELECT w.id FROM person x JOIN knows j ON j.a = x.id"
+        " JOIN person y ON y.id = j.b JOIN knows k ON k.a = y.id JOIN person z ON z.id = k.b"
+        " JOIN knows l ON l.a = z.id JOIN person w ON w.id = l.b WHERE x.id = $user_id",
     ),
     "an unlabelled any-direction path, 2 hops": (
         "GRAPH OperationalContextGraph MATCH (a:users {id: @user_id})-[e]-(b)-[f]-(c)"
         " RETURN COUNT(*) AS n",
-        "SELECT count(*) FROM orders o JOIN (SELECT order_id AS o FROM orders"
-        " UNION ALL SELECT order_id FROM order_items) e ON e.o = o.order_id"
-        " WHERE o.user_id = $user_id",
+        "SELECT count(*) FROM users u JOIN orders o ON o.user_id = u.id JOIN ("
+        " SELECT o.order_id AS o FROM orders o JOIN users u ON u.id = o.user_id UNION ALL"
+        " SELECT i.order_id FROM order_items i JOIN inventory_items v ON v.id = i.inventory_item_id"
+        ") e ON e.o = o.order_id WHERE u.id = $user_id",
     ),
 }
 
