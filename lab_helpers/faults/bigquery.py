@@ -35,7 +35,7 @@ class Insert:
 
 @dataclass(frozen=True)
 class Instead:
-    """What happens instead. `keep`: the rows that do reach BigQuery first; None drops the answer."""
+    """What happens instead. `keep`: rows that do reach BigQuery first. No status: no answer."""
 
     status: int | None
     body: dict[str, Any]

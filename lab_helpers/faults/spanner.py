@@ -39,7 +39,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error instead of the answer. `after`: the call reached Spanner, only its answer is lost."""
+    """An error for an answer. `after`: the call did reach Spanner."""
 
     code: grpc.StatusCode
     after: bool = False

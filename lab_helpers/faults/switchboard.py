@@ -14,9 +14,12 @@ from lab_helpers import config as configuration
 from lab_helpers import sandbox
 from lab_helpers.errors import LabError
 from lab_helpers.faults import bigquery, disk, gemini, kernel, spanner
+from lab_helpers.faults.arena import Arena, Race
+from lab_helpers.faults.unbound import without_tier_1
 from lab_helpers.stores.outage import bounded
 
 if TYPE_CHECKING:
+    from lab_helpers.agents.refund.agent import RefundAgent
     from lab_helpers.lab import Lab
 
 CATALOG = {
@@ -156,6 +159,20 @@ class Faults:
         """
         self._address("SPANNER_EMULATOR_HOST")
         kernel.dies(self._lab.config.home, after, messages, persona)
+
+    # -- to be attacked -----------------------------------------------------------------------
+
+    def arena(self, agent: RefundAgent | None = None) -> Arena:
+        """A place to attack the lab's agent, or another, with a scoreboard from the stores."""
+        return Arena(self._lab, agent)
+
+    def race(self, order_id: int, persona: str = "A", people: int = 50) -> Race:
+        """A button, and `await race.run()`: everyone confirms one order at the same moment."""
+        return Race(self._lab, order_id, persona, people)
+
+    def without_tier_1(self) -> RefundAgent:
+        """A copy of the agent that does not ask who owns an order. For the exercise only."""
+        return without_tier_1(self._lab)
 
     # -- what all of them need ----------------------------------------------------------------
 

@@ -81,3 +81,32 @@ FACTS = {
 )
 def test_a_models_sentence_must_be_backed_by_the_facts(text, status, ok):
     assert response.grounded(text, {**FACTS, "decision_status": status}) is ok
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "said"),
+    [
+        ("canoe", "refund my canoe", "canoe"),
+        ("canoe", "refund it", None),
+        ("decision_status", "refund my decision_status", None),
+        ("ORD-90910 of c@example.com", "ORD-90910 of c@example.com", None),
+        ("x" * 70, "refund it", None),
+        ({"name": "canoe"}, "refund my canoe", None),
+    ],
+)
+def test_a_product_is_only_called_what_the_customer_called_it(name, prompt, said):
+    found = checked({"intent": "REFUND_REQUEST", "unmatched_product": name}, prompt)
+    assert (found and found.unmatched_product) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C'est fait : votre commande ORD-90124 a été remboursée.",
+        "Erledigt: Ihre Bestellung ORD-90124 wurde erstattet.",
+        "Pronto: o pedido ORD-90124 foi reembolsado.",
+        "Hecho: su reembolso del pedido ORD-90124 ha sido procesado.",
+    ],
+)
+def test_a_refund_claimed_in_any_language_is_not_said(text):
+    assert response.grounded(text, {**FACTS, "decision_status": "DENIED"}) is False

@@ -67,8 +67,8 @@ _DONE = re.compile(
     r"(?:issued|processed|approved|initiated|completed|sent|made) (?:you )?(?:a |the |your |this )?"
     r"(?:full |partial )?refund|"
     r"money (?:is|was|has been) (?:on its way|returned|sent|paid)|"
-    r"reembolso (?:se )?(?:ha sido |fue |esta )?(?:hizo|hecho|procesado|aprobado|completado|"
-    r"en camino)|dinero (?:fue|ha sido|esta) (?:devuelto|enviado|en camino))\b"
+    r"reembolso (?:(?!no\b|nunca\b)[\w-]+ ){0,4}?(?:se )?(?:ha sido |fue |esta )?(?:hizo|hecho|procesado|aprobado|"
+    r"completado|en camino)|dinero (?:fue|ha sido|esta) (?:devuelto|enviado|en camino))\b"
 )
 _PROMISED = re.compile(
     r"(?:\b(?:will|shall|going to)|'ll) (?:\w+ ){0,2}?(?:be )?"
@@ -192,6 +192,22 @@ def _numbers(text: str, plain: str, known: Facts) -> Iterator[str]:
             yield f"the number {found}"
 
 
+# Words that English and Spanish lack. What these rules cannot read is not said: who writes in
+# another language is answered by the template, in one of the two.
+_UNREADABLE = re.compile(
+    r"\b(?:vous|votre|vos|nous|ete|cette|sera|avez|commandes?|rembours\w*|c'est|je|avec|"
+    r"sie|ihre?n?|ihnen|wurden?|wird|ist|und|bestellung\w*|\w*erstatte\w*|nicht|wir|fur|haben|"
+    r"foi|voce|seus?|suas?|nao|dinheiro|devolvid\w*|estorn\w*|pela|isso|obrigad[oa]|"
+    r"sono|rimbors\w*|stato|della|ordine)\b"
+)
+
+
+def _foreign(text: str, plain: str, known: Facts) -> Iterator[str]:
+    found = _UNREADABLE.search(plain)
+    if found:
+        yield f"words these rules cannot read ({found.group()!r})"
+
+
 _INTERNAL = re.compile(
     r"\b(?:ctx\.state|policy_eval|action_outcome|user_id|trace_buffer|lineage_buffer|"
     r"catalog_contract|resolution_mode|evaluation_result|failure_code|decision_status|"
@@ -211,6 +227,7 @@ _RULES: tuple[Callable[[str, str, Facts], Iterator[str]], ...] = (
     _dates,
     _policy,
     _numbers,
+    _foreign,
     _internals,
 )
 

@@ -8,6 +8,7 @@ the customer's.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from lab_helpers.agents.model import Model
@@ -55,7 +56,7 @@ def checked(
     order = own.get(number) if type(number) is int else None
     if number is not None and order is None:
         return None
-    unmatched = answer.get("unmatched_product")
+    unmatched = _own_words(answer.get("unmatched_product"), prompt)
     reason = language.refund_reason(prompt)
     if kind == "CONFIRM_REFUND":
         # A model may talk; only the customer's own plain yes confirms.
@@ -78,13 +79,29 @@ def checked(
     # A product that was never bought wins over whatever order the model points at, and code has
     # its own eye on that.
     never = products.match(language.plain(prompt), orders).unmatched
-    if never or (isinstance(unmatched, str) and unmatched.strip() and order is None):
-        name = never or str(unmatched).strip()[:60]
+    if never or (unmatched and order is None):
+        name = never or unmatched
         return Intent(reading.CLARIFY, unmatched_product=name, candidates=reading.active(orders))
     if order is None:
         return None
     mode = reading.ORDER_INFO if kind == "ORDER_INFO" else reading.INFERRED
     return Intent(mode, order.order_id, inferred=order, candidates=(order,), refund_reason=reason)
+
+
+_NAME = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
+
+
+def _own_words(name: object, prompt: str) -> str | None:
+    """A product's name as the model gives it, where it is a few plain words of the customer's.
+
+    The reply repeats it, so anything else could be put into the agent's mouth.
+    """
+    if not isinstance(name, str):
+        return None
+    words = re.findall(r"[^\W\d_]+", language.plain(name))
+    said = set(re.findall(r"[^\W\d_]+", language.plain(prompt)))
+    few = 0 < len(words) <= 5 and set(words) <= said
+    return name.strip() if few and _NAME.fullmatch(name.strip()) else None
 
 
 def _context(prompt: str, memory: Conversation, orders: Sequence[Order]) -> str:
