@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.bench import gate
+from tests.bench import concierge, gate
 
 if TYPE_CHECKING:
     from lab_helpers.lab import Lab
@@ -189,6 +189,8 @@ async def measure(home: str) -> None:
     await refund_rows(lab)
 
     row("a run of the gate: 3 messages, 6 drafts, 3 locks", await timed_async(gate.a_run(lab)))
+    for what, times in await concierge.rows(lab):
+        row(what, times)
 
     print(f"\nturn 200 costs {await late_over_early(lab):.2f} times turn 5 of a conversation")
     print(f"provisioning the demo: {provisioning:.1f} s")
