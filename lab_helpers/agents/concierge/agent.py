@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -163,8 +164,11 @@ class Concierge:
         self._prepare()
         return self._examples.classify(message)
 
-    def add_examples(self, label: str, texts: list[str]) -> None:
-        """Teach the classifier of this process more examples of one label."""
+    def taught(self, label: str, texts: list[str]) -> Examples:
+        """The classifier with more examples of one label; this concierge keeps its own.
+
+        Raises LabError for a label that does not exist.
+        """
         if label not in classifier.LABELS:
             raise LabError(
                 f"There is no label {label!r}.",
@@ -172,8 +176,15 @@ class Concierge:
                 f"Use one of {', '.join(classifier.LABELS)}.",
             )
         self._prepare()
-        self._taught = [*self._taught, *((label, text) for text in texts)]
-        self._examples = Examples([*classifier.labelled(), *self._taught], self._names)
+        more = [(label, text) for text in texts]
+        return Examples([*classifier.labelled(), *more], self._names)
+
+    def using(self, model: Model) -> Concierge:
+        """This concierge with another model: same menu, stores, conversations and embeddings."""
+        self._prepare()
+        twin = copy.copy(self)
+        twin._model = model
+        return twin
 
     # -- one turn -------------------------------------------------------------------------------
 
@@ -336,7 +347,6 @@ class Concierge:
             places = [shop.name for shop in shops] + [shop.city for shop in shops]
             self._names = wording.Names(self.store.menu_names(), places)
             self._idioms = Idioms()
-            self._taught: list[tuple[str, str]] = []
             self._examples = Examples(classifier.labelled(), self._names)
 
     # -- the trail ------------------------------------------------------------------------------

@@ -75,13 +75,11 @@ def test_anything_at_all_gets_one_of_the_labels(concierge, text):
     assert concierge.classify(text).label in classifier.LABELS
 
 
-def test_an_idiom_can_be_taught(provisioned, shop):
-    from tests.agents.concierge.conftest import opened
-
-    concierge = opened(provisioned, shop)
-    text = "my tank reads empty, captain"
+def test_an_idiom_can_be_taught(concierge):
+    text = "captain, the tank is empty"
     before = concierge.classify(text)
-    concierge.add_examples("PRODUCT_RAG", ["my tank reads empty", "the tank is empty, captain"])
-    after = concierge.classify(text)
+    more = ["my tank is empty", "the tank is running empty", "fill up my empty tank"]
+    after = concierge.taught("PRODUCT_RAG", more).classify(text)
+    assert before.label != "PRODUCT_RAG"
     assert after.label == "PRODUCT_RAG" and after.likeness > before.likeness
-    concierge.close()
+    assert concierge.classify(text) == before
