@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lab_helpers.provision.reset import ResetResult
     from lab_helpers.stores.lineage import LineageStore
     from lab_helpers.stores.operations import OperationsStore
-    from lab_helpers.ui.lineage_view import LineageView
+    from lab_helpers.ui.lineage_view import LineageView, Pair
     from lab_helpers.ui.panel import RefundPanel
     from lab_helpers.ui.picture import Picture
     from lab_helpers.ui.tables import Table
@@ -77,7 +77,10 @@ class Lab:
 
         instance = self.spanner.instance(self.config.instance)
         database = bounded(instance.database(self.config.database))
-        return OperationsStore(database, configuration.revive(self.config))
+        plain = None
+        if self.config.emulator:
+            from lab_helpers.plain_sql import of_operations as plain
+        return OperationsStore(database, configuration.revive(self.config), plain)
 
     @functools.cached_property
     def trail(self) -> LineageStore:
@@ -349,6 +352,12 @@ class Lab:
 
         rows = self.trail.ask("trace", {"trace_id": trace_id})
         return LineageView(trace_id, rows)
+
+    def compare(self, trace_id: str, other: str) -> Pair:
+        """Two turns beside each other, as the graph holds them."""
+        from lab_helpers.ui.lineage_view import side_by_side
+
+        return side_by_side(self.lineage(trace_id), self.lineage(other))
 
     def turn_map(self) -> TurnMap:
         """All decisions of the trail by customer and outcome, from the graph."""

@@ -108,6 +108,8 @@ def environment(place: Path) -> dict[str, str]:
         "LAB_HOME": str(place / "home"),
         "JUPYTER_PATH": str(place / "jupyter"),
         "PYTHONPATH": str(place / "fake"),
+        # Google's packages warn of this Python's age; Colab's is newer.
+        "PYTHONWARNINGS": "ignore::FutureWarning",
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{ROOT.as_uri()}.insteadOf",
         "GIT_CONFIG_VALUE_0": PUBLIC,

@@ -24,7 +24,7 @@ BELOW = {
     "checks": {"agents", "provision", "stores", "config", "errors", "lab"},
     "plain_sql": {"sandbox", "stores"},
     "preflight": {"lab"},
-    "ui": {"agents", "stores", "sandbox", "config", "errors", "lab"},
+    "ui": {"agents", "stores", "config", "errors", "lab"},
     "faults": {"ui", "agents", "stores", "sandbox", "config", "errors", "lab"},
     "lab": {
         "faults",
