@@ -35,19 +35,36 @@ def start(args: argparse.Namespace) -> int:
     return subprocess.call(command, cwd=bootstrap.ROOT)
 
 
-def test(args: argparse.Namespace) -> int:
-    """All tests: units, stores, sandbox, and the notebooks compared strictly."""
-    command = [
-        *(sys.executable, "-m", "pytest"),
+# Tests of one file share their stores, so a file stays with one worker; notebooks share one home.
+_PARTS = {
+    "tests": ("-n", "2", "--dist", "loadfile"),
+    "notebooks": (
         *("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"),
         *("--nbval-sanitize-with", "tests/notebooks/sanitize.cfg"),
-        *(args.words or ["tests", "notebooks"]),
-    ]
+    ),
+}
+
+
+def test(args: argparse.Namespace) -> int:
+    """All tests: units, stores, sandbox, browser, and the notebooks compared strictly."""
+    words = {
+        "tests": [w for w in args.words if not w.endswith(".ipynb")],
+        "notebooks": [w for w in args.words if w.endswith(".ipynb")],
+    }
+    if not args.words:
+        words = {
+            "tests": ["tests"],
+            "notebooks": [str(p) for p in sorted((bootstrap.ROOT / "notebooks").glob("*.ipynb"))],
+        }
     with tempfile.TemporaryDirectory(prefix="lab-test-", ignore_cleanup_errors=True) as home:
         env = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
         env.pop("GOOGLE_CLOUD_PROJECT", None)
         env["LAB_HOME"] = home
-        status = subprocess.call(command, cwd=bootstrap.ROOT, env=env)
+        status = 0
+        for part, options in _PARTS.items():
+            if words[part]:
+                command = (sys.executable, "-m", "pytest", *options, *words[part])
+                status = subprocess.call(command, cwd=bootstrap.ROOT, env=env) or status
         subprocess.call(
             [sys.executable, "-m", "lab_helpers", "sandbox", "stop"],
             cwd=bootstrap.ROOT,
