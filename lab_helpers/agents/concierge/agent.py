@@ -73,6 +73,7 @@ class Concierge:
         self._sessions = Sessions(config.home)
         self._deliveries = ThreadPoolExecutor(1, thread_name_prefix="concierge-trail")
         self._owed: set[Future[None]] = set()
+        self._keeping: set[asyncio.Future[None]] = set()
         self._loading, self._ready = threading.Lock(), False
 
     # -- talking --------------------------------------------------------------------------------
@@ -127,11 +128,14 @@ class Concierge:
             # The step that failed recorded itself; the guest gets a sentence, never a trace.
             _note(turn.trace, error)
             turn.answer, turn.spoke = answers.say("down", turn.language), "template"
-        with contextlib.suppress(Exception):
-            await self._remember(turn)
         result = _result(turn, since)
-        self._deliver(turn, result)
+        keeping = asyncio.ensure_future(self._keep(turn, result))
+        self._keeping.add(keeping)
+        keeping.add_done_callback(self._keeping.discard)
         yield result
+        # What the guest waits for is said; a turn once answered is kept, also when nobody listens
+        # any more.
+        await asyncio.shield(keeping)
 
     async def history(
         self, persona: str | None = None, *, session: str = "default"
@@ -204,10 +208,7 @@ class Concierge:
     async def _answer(self, turn: Turn) -> AsyncIterator[Delta]:
         await self._prepared()
         turn.tools = Tools(self.store, self._embedder, self._idioms)
-        mark, _ = await asyncio.gather(
-            self._from_cache(turn),
-            self._sessions.asked(turn.who, turn.trace.trace_id, turn.message),
-        )
+        mark = await self._from_cache(turn)
         if turn.from_cache:
             return
         with turn.step("intent_classifier") as step:
@@ -246,17 +247,17 @@ class Concierge:
             turn.answer = answers.products(turn.products, turn.language, turn.tone)
             step.spoke = turn.spoke
         turn.remembered = [product.name for product in turn.products]
-        response = {
-            "model": self._model_name,
-            "persona": turn.tone,
-            "query_text": turn.words,
-            "intent": CACHED_INTENT,
-            "answer": turn.answer,
-            "spoke": turn.spoke,
-            "product_names": turn.remembered,
-            "menu_mark": mark,
-        }
-        await self._keep(turn, response if turn.products else None)
+        if turn.products:
+            turn.response = {
+                "model": self._model_name,
+                "persona": turn.tone,
+                "query_text": turn.words,
+                "intent": CACHED_INTENT,
+                "answer": turn.answer,
+                "spoke": turn.spoke,
+                "product_names": turn.remembered,
+                "menu_mark": mark,
+            }
 
     async def _availability_answer(self, turn: Turn) -> None:
         with turn.step("find_stores_with_product"):
@@ -270,29 +271,6 @@ class Concierge:
             )
         turn.products = [product] if product else []
         turn.mode = products.ROWS if product else products.NOTHING
-        await self._keep(turn, None)
-
-    async def _keep(self, turn: Turn, response: dict[str, Any] | None) -> None:
-        if not turn.tools.searches:
-            return
-        search = turn.tools.searches[-1]
-        embedding = None
-        if search.fresh_vector is not None:
-            embedding = {
-                "model": self._embedder.profile.model,
-                "query_text": search.wish,
-                "embedding": search.fresh_vector,
-            }
-        await asyncio.to_thread(
-            self.store.keep,
-            response=response,
-            embedding=embedding,
-            metrics={
-                "metric_id": new_id("MET", 12),
-                "trace_id": turn.trace.trace_id,
-                **_metrics(turn),
-            },
-        )
 
     async def _workflow_answer(self, turn: Turn) -> AsyncIterator[Delta]:
         # A session for this run alone: what lasts is kept by `Sessions`, so two kernels cannot
@@ -318,13 +296,34 @@ class Concierge:
                         yield Delta(text)
         turn.remembered = [product.name for product in turn.products]
 
-    async def _remember(self, turn: Turn) -> None:
-        label = turn.intent.label if turn.intent else None
-        state: dict[str, Any] = {"intent": label}
+    # -- keeping a turn -------------------------------------------------------------------------
+
+    async def _keep(self, turn: Turn, result: ChatResult) -> None:
+        """Conversation, caches, metrics, trail. None of them may cost the guest the answer."""
+        state: dict[str, Any] = {"intent": result.intent_detected}
         if turn.remembered:
             state["last_products"] = turn.remembered
-        await self._sessions.answered(
-            turn.who, turn.trace.trace_id, turn.message, turn.answer, state
+        with contextlib.suppress(Exception):
+            await self._sessions.keep(
+                turn.who, turn.trace.trace_id, turn.message, turn.answer, state
+            )
+        with contextlib.suppress(Exception):
+            await asyncio.to_thread(self._keep_rows, turn)
+        self._deliver(turn, result)
+
+    def _keep_rows(self, turn: Turn) -> None:
+        if turn.tools is None or not turn.tools.searches:
+            return
+        search, embedding = turn.tools.searches[-1], None
+        if search.fresh_vector is not None:
+            embedding = {
+                "model": self._embedder.profile.model,
+                "query_text": search.wish,
+                "embedding": search.fresh_vector,
+            }
+        metrics = {"metric_id": new_id("MET", 12), "trace_id": turn.trace.trace_id}
+        self.store.keep(
+            response=turn.response, embedding=embedding, metrics={**metrics, **_metrics(turn)}
         )
 
     # -- what is loaded once --------------------------------------------------------------------

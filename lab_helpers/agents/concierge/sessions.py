@@ -63,20 +63,22 @@ class Sessions:
         self._lock_path = str(home / "concierge_sessions.lock")
         self._held: dict[Identity, Session] = {}
 
-    async def asked(self, who: Identity, turn: str, question: str) -> None:
-        """Keep the question, before anything is answered."""
-        await self._append(who, lambda _: _event("user", turn, question, {}))
-
-    async def answered(
+    async def keep(
         self, who: Identity, turn: str, question: str, answer: str, state: dict[str, Any]
     ) -> None:
-        """Keep the answer, the state it leaves, and both lines in `display_history`."""
+        """Keep a turn as one event: its answer with its question, the state it leaves, and both
+        lines in `display_history`. One write, so no turn is ever half there."""
 
         def event(session: Session) -> Event:
             before = session.state.get("display_history", [])
-            lines = [{"role": "user", "text": question}, {"role": "concierge", "text": answer}]
-            shown = [*before, *lines][-DISPLAYED:]
-            return _event(AGENT, turn, answer, {**state, "display_history": shown})
+            shown = [*before, *_lines(question, answer)][-DISPLAYED:]
+            return Event(
+                author=AGENT,
+                invocation_id=turn,
+                content=types.Content(role="model", parts=[types.Part(text=answer or " ")]),
+                custom_metadata={"question": question},
+                actions=EventActions(state_delta={**state, "display_history": shown}),
+            )
 
         await self._append(who, event)
 
@@ -154,21 +156,14 @@ class Sessions:
             lock.release()
 
 
-def _event(author: str, turn: str, text: str, state: dict[str, Any]) -> Event:
-    role = "user" if author == "user" else "model"
-    return Event(
-        author=author,
-        invocation_id=turn,
-        content=types.Content(role=role, parts=[types.Part(text=text or " ")]),
-        actions=EventActions(state_delta=state),
-    )
+def _lines(question: str, answer: str) -> list[Message]:
+    return [{"role": "user", "text": question}, {"role": AGENT, "text": answer}]
 
 
 def _from_events(events: list[Event]) -> list[Message]:
-    lines = []
+    lines: list[Message] = []
     for event in events:
         parts = event.content.parts if event.content and event.content.parts else []
         text = "".join(part.text or "" for part in parts).strip()
-        if text:
-            lines.append({"role": "user" if event.author == "user" else "concierge", "text": text})
+        lines += _lines((event.custom_metadata or {}).get("question", ""), text)
     return lines

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from lab_helpers.agents.concierge.classifier import Intent
 from lab_helpers.agents.concierge.sessions import Identity, Message
@@ -39,6 +40,8 @@ class Turn:
     # Names of the products last spoken of, for "is that in stock?".
     remembered: list[str] = field(default_factory=list)
     from_cache: bool = False
+    # The row for the response cache, where the answer may be told again.
+    response: dict[str, Any] | None = None
     phases: dict[str, float] = field(default_factory=dict)
 
     @contextmanager

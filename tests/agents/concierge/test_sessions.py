@@ -1,6 +1,7 @@
 """Conversations outlive the kernel, and two kernels lose nothing."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 
@@ -17,8 +18,7 @@ def who(request):
 
 async def speak(sessions, who, *lines):
     for n, line in enumerate(lines):
-        await sessions.asked(who, f"turn-{n}", line)
-        await sessions.answered(who, f"turn-{n}", line, f"re {line}", {"last_products": [line]})
+        await sessions.keep(who, f"turn-{n}", line, f"re {line}", {"last_products": [line]})
 
 
 def asked(history):
@@ -33,9 +33,15 @@ async def test_a_new_process_finds_history_and_last_products(tmp_path, who):
 
 
 async def test_history_falls_back_on_the_events(tmp_path, who):
-    sessions = Sessions(tmp_path)
-    await sessions.asked(who, "t", "one")
-    assert await sessions.history(who) == [{"role": "user", "text": "one"}]
+    await speak(Sessions(tmp_path), who, "one", "two")
+    with sqlite3.connect(tmp_path / "concierge_sessions.db") as db:
+        db.execute("UPDATE sessions SET state = '{}'")
+    assert await Sessions(tmp_path).history(who) == [
+        {"role": "user", "text": "one"},
+        {"role": "concierge", "text": "re one"},
+        {"role": "user", "text": "two"},
+        {"role": "concierge", "text": "re two"},
+    ]
 
 
 async def test_clear_deletes_this_conversation_only(tmp_path, who):
@@ -81,8 +87,7 @@ async def main():
     sessions = Sessions(home)
     for n in range(count):
         line = f"{name}{n}"
-        await sessions.asked(who, line, line)
-        await sessions.answered(who, line, line, "re " + line, {"last_products": [line]})
+        await sessions.keep(who, line, line, "re " + line, {"last_products": [line]})
 asyncio.run(main())
 """
 
