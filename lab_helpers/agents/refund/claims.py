@@ -67,8 +67,9 @@ _DONE = re.compile(
     r"(?:issued|processed|approved|initiated|completed|sent|made) (?:you )?(?:a |the |your |this )?"
     r"(?:full |partial )?refund|"
     r"money (?:is|was|has been) (?:on its way|returned|sent|paid)|"
-    r"reembolso (?:(?!no\b|nunca\b)[\w-]+ ){0,4}?(?:se )?(?:ha sido |fue |esta )?(?:hizo|hecho|procesado|aprobado|"
-    r"completado|en camino)|dinero (?:fue|ha sido|esta) (?:devuelto|enviado|en camino))\b"
+    r"reembolso (?:(?!no\b|nunca\b)[\w-]+ ){0,4}?(?:se )?(?:ha sido |fue |esta )?"
+    r"(?:hizo|hecho|procesado|aprobado|completado|en camino)|"
+    r"dinero (?:fue|ha sido|esta) (?:devuelto|enviado|en camino))\b"
 )
 _PROMISED = re.compile(
     r"(?:\b(?:will|shall|going to)|'ll) (?:\w+ ){0,2}?(?:be )?"
@@ -195,7 +196,7 @@ def _numbers(text: str, plain: str, known: Facts) -> Iterator[str]:
 # Words that English and Spanish lack. What these rules cannot read is not said: who writes in
 # another language is answered by the template, in one of the two.
 _UNREADABLE = re.compile(
-    r"\b(?:vous|votre|vos|nous|ete|cette|sera|avez|commandes?|rembours\w*|c'est|je|avec|"
+    r"\b(?:vous|votre|vos|nous|ete|cette|avez|commandes?|rembours\w*|c'est|je|avec|"
     r"sie|ihre?n?|ihnen|wurden?|wird|ist|und|bestellung\w*|\w*erstatte\w*|nicht|wir|fur|haben|"
     r"foi|voce|seus?|suas?|nao|dinheiro|devolvid\w*|estorn\w*|pela|isso|obrigad[oa]|"
     r"sono|rimbors\w*|stato|della|ordine)\b"

@@ -64,6 +64,8 @@ def resolve(
         )
     text = language.plain(prompt)
     ids = language.order_ids(prompt)
+    if ids.excluded:
+        orders = _without(orders, ids.excluded)
     if button:
         return _button(memory, ids, orders)
     if not text:
@@ -109,7 +111,27 @@ def _by_number(
         return Intent(CANCELLED)
     if not language.has("refund", text) and language.has("info", text):
         return Intent(ORDER_INFO, number)
+    if other := _other_product(text, number, orders):
+        return other
     return Intent(EXPLICIT, number)
+
+
+def _without(
+    orders: Callable[[], Sequence[Order]], excluded: tuple[int, ...]
+) -> Callable[[], Sequence[Order]]:
+    return lambda: tuple(o for o in orders() if o.order_id not in excluded)
+
+
+def _other_product(text: str, number: int, orders: Callable[[], Sequence[Order]]) -> Intent | None:
+    """ "ORD-90124 or the headphones": a number, and a product that another order holds. Ask."""
+    if not products.names_any(text):
+        return None
+    own = tuple(orders())
+    named = products.match(text, own).orders
+    if not named or any(o.order_id == number for o in named):
+        return None
+    both = tuple(o for o in own if o.order_id == number) + named
+    return Intent(CLARIFY, note="several_orders", candidates=both)
 
 
 def _by_answer(

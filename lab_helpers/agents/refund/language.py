@@ -15,6 +15,10 @@ from lab_helpers.stores import schema
 
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad\uff0d"), "-")
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u00b4\u02bc"), "'")
+# Cyrillic and Greek letters that look like Latin ones.
+_LOOK_ALIKE = str.maketrans("асеорхуіјѕԁоρντ", "aceopxyijsdopvt")
+# "nº 90124" would fold to "no 90124".
+_NUMBER_SIGN = re.compile(r"\bn\.?\s?[º°]", re.I)
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -25,11 +29,12 @@ def vocabulary() -> dict[str, Any]:
 
 def plain(text: str) -> str:
     """Lower-case text with accents, look-alike widths, dashes and invisible characters folded."""
-    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).translate(_DASHES | _QUOTES)
+    text = _NUMBER_SIGN.sub("num ", _INVISIBLE.sub("", text))
+    text = unicodedata.normalize("NFKC", text).translate(_DASHES | _QUOTES)
     text = "".join(
         c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c)
     ).casefold()
-    return re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"\s+", " ", text.translate(_LOOK_ALIKE)).strip()
 
 
 @functools.cache
@@ -64,25 +69,43 @@ def language(text: str, before: str = "en") -> str:
 
 @dataclass(frozen=True)
 class OrderIds:
-    """Order numbers a message names. `malformed` are those that are not five digits."""
+    """Order numbers a message names. `malformed` are those that are not five digits, `excluded`
+    those it says are not meant ("not 90124, the other one")."""
 
     ids: tuple[int, ...]
     malformed: tuple[str, ...]
+    excluded: tuple[int, ...] = ()
 
 
-# "ord-90124", "ord 90124", "order no. 90124", "pedido #90124": a number that says it is an order.
+_AND = r"(?:[,;&/+]|\b(?:and|or|maybe|y|e|o|u)\b)"
+# "ord-90124", "ord 90124", "order no. 90124", "pedido #90-124": a number that says it is an order.
 _NAMED = re.compile(
-    r"(?<![\w])(?:ord(?:er|en)?s?|pedidos?|orden)\s*(?:(?:number|numero|num|no|nr|id|ids)\b\.?)?"
-    r"\s*[:#-]*\s*(?=[\d])((?:\d[\d .]*\d|\d)"
-    r"(?:(?:\s*(?:,|and|y|or|o|&)\s*)(?:ord-|#)?\d{5}(?!\d))*)"
+    r"(?<![^\W\d])(?:ord(?:er|en)?s?|o r d|pedidos?)(?:\s*(?:number|numero|num|no|nr|ids?)\b\.?)?"
+    r"[\s:#_-]*(?=\d)((?:\d[\d .-]*\d|\d)"
+    rf"(?:\s*{_AND}+\s*(?:{_AND}\s*)?(?:ord-|#)?\d{{5}}(?!\d))*)"
 )
 _HASHED = re.compile(r"#\s*(\d+)(?!\d)")
-_BARE = re.compile(r"(?<![\w$€£.,#:/@-])(\d{5})(?![\w%]|[.,:/-]\d)")
-_NOT_AN_ORDER = re.compile(
-    r"(?:zip|postcode|postal|codigo postal|code|cp|c\.p\.|phone|tel|telefono|\$|usd|eur|euros?|€|£|"
-    r"price|paid|pague|cost|costo|dollars?)\s*(?:code|number|is|es|of|de|:)?\s*$"
+_BARE = re.compile(r"(?<![\w$€£.,#:/@+-])(\d{5})(?![\w%]|[.,:/-]\d)")
+# What a bare number is instead, by the words around it: an address, a telephone, a price.
+_FILLER = (
+    r"(?:\s*(?:(?:code|number|numero|is|es|was|fue|of|de|el|la|the|my|mi|about)\b|:)){0,5}\s*$"
 )
-_UNIT = re.compile(r"^\s*(?:dollars?|usd|eur|euros?|€|\$|pesos|points|puntos|miles|km)\b")
+_NOT_AN_ORDER = re.compile(
+    r"(?:\b(?:zip|postcode|postal|codigo|code|cp|phone|tel|telefono|usd|eur|euros?|price|precio|paid|"
+    r"pay|pague|cost|costo|charged|cobraron|dollars?)|c\.p\.|[$€£])" + _FILLER
+)
+_UNIT = re.compile(
+    r"^\s*(?:dollars?|usd|eur|euros?|€|\$|pesos|cop|mxn|ars|clp|gbp|pounds|libras|reais|points|"
+    r"puntos|miles|km|(?:\w+ )?(?:street|avenue|road)|"
+    r"(?:is|es) (?:my|mi|the|el) (?:zip|post|codigo|phone|tel))"
+)
+_MORE_DIGITS = re.compile(r"(?<!\d)(?!\d{5}(?!\d))\d{3,}$")
+_DIGITS_FOLLOW = re.compile(r"^ (?!\d{5}(?!\d))\d{3,}")
+_EXCLUDED = re.compile(
+    r"(?:\bnot|(?<!order )(?<!orders )(?<!pedido )\bno|\bexcept|\bother than|\binstead of|"
+    r"\bexcepto|\bsalvo|\bmenos|\ben vez de)\s+(?:(?:for|the|my|el|mi|order|pedido)\s+)*"
+    r"(?:ord[\s:#_-]*|#\s*)?$"
+)
 
 
 def order_ids(text: str) -> OrderIds:
@@ -95,28 +118,40 @@ def order_ids(text: str) -> OrderIds:
     found: list[tuple[int, str]] = []
     spans: list[tuple[int, int]] = []
     for match in _NAMED.finditer(folded):
-        digits = match.group(1)
-        pieces = re.split(r"\s*(?:,|\band\b|\by\b|\bor\b|\bo\b|&)\s*(?:ord-|#)?", digits)
-        for piece in pieces:
-            number = re.sub(r"[ .]", "", piece)
-            spread = number if len(number) == 5 else re.split(r"[ .]", piece.strip())[0]
-            found.append((match.start(1), spread if len(spread) == 5 else number))
+        found += [(match.start(1), number) for number in _numbers(match.group(1))]
         spans.append(match.span())
     for pattern in (_HASHED, _BARE):
         for match in pattern.finditer(folded):
             at = match.start(1)
             if any(a <= at < b for a, b in spans):
                 continue
-            if pattern is _BARE and (
-                _NOT_AN_ORDER.search(folded[:at]) or _UNIT.match(folded[match.end() :])
-            ):
+            if pattern is _BARE and _something_else(folded[:at], folded[match.end() :]):
                 continue
             found.append((at, match.group(1)))
             spans.append(match.span())
     found.sort(key=lambda pair: pair[0])
-    good = tuple(dict.fromkeys(int(n) for _, n in found if len(n) == 5 and n[0] != "0"))
+    good = [(at, int(n)) for at, n in found if len(n) == 5 and n[0] != "0"]
     bad = tuple(dict.fromkeys(n for _, n in found if len(n) != 5 or n[0] == "0"))
-    return OrderIds(good, bad)
+    out = tuple(dict.fromkeys(n for at, n in good if _EXCLUDED.search(folded[:at])))
+    ids = tuple(dict.fromkeys(n for _, n in good if n not in out))
+    return OrderIds(ids, bad, out)
+
+
+def _numbers(digits: str) -> list[str]:
+    """What stands after the word "order", as numbers: "90 124" is one, "90124 90131" are two."""
+    pieces = re.findall(r"\d+", digits)
+    whole = [piece for piece in pieces if len(piece) == 5]
+    return whole or ["".join(pieces)]
+
+
+def _something_else(before: str, after: str) -> bool:
+    """True where a bare five-digit number is a price, a postcode or part of a telephone number."""
+    return bool(
+        _NOT_AN_ORDER.search(before)
+        or _UNIT.match(after)
+        or _MORE_DIGITS.search(before.rstrip(" "))
+        or _DIGITS_FOLLOW.match(after)
+    )
 
 
 def affirms(text: str) -> bool:
@@ -149,7 +184,9 @@ def refund_reason(text: str) -> str:
 _REFUND_NEGATED = re.compile(
     r"(?:\b(?:do not|don't|dont|does not|not|never|no longer|rather not|without)\b[^.,;!?]{0,30}"
     r"\b(?:refund|return|send|give)|\b(?:no|ya no|nunca)\b[^.,;!?]{0,25}"
-    r"\b(?:reembols|devol|devuelv))"
+    r"\b(?:reembols|devol|devuelv)"
+    r"|\b(?:cancel|stop|forget|cancela\w*|olvid\w*|deten\w*)\b[^.,;!?]{0,15}"
+    r"\b(?:refund|reembols|devoluc))"
 )
 
 

@@ -75,6 +75,11 @@ def catalogue() -> tuple[str, ...]:
     return (*sold, *(p["name"] for p in schema.document("demo/storefront.json")["products"]))
 
 
+def names_any(text: str) -> bool:
+    """True when plain text names something that the storefront shows."""
+    return any(score(name, text) for name in catalogue())
+
+
 @dataclass(frozen=True)
 class Match:
     """Orders that hold the product a message means; or the product that no order holds."""
