@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ _PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _PLACEHOLDER = re.compile(r"your|placeholder|example|changeme|\[|<|project-?id", re.I)
 _NAME = re.compile(r"[a-z][a-z0-9-]{1,28}[a-z0-9]")
 _DATASET = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,1023}")
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
+_MODEL = re.compile(r"[A-Za-z0-9][\w.:/@-]{1,199}")
+EMULATOR = "localhost:9010"  # where `gcloud emulators spanner start` listens
+# Beside SPANNER_EMULATOR_HOST it says that the address there is the sandbox's own.
+_OWN_SPANNER = "LAB_SANDBOX_SPANNER"
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class LabConfig:
     # Who speaks when the model does: a local stand-in says so.
     model_speaks: str = "gemini"
     refund_limit: int = 10
+    # host:port of Google's Spanner emulator, where it stands in for the sandbox's Spanner.
+    emulator: str | None = None
     home: Path = ROOT / ".lab"
 
     @property
@@ -68,19 +76,50 @@ class LabConfig:
         config = cls(
             backend=backend,
             project=project if backend == "cloud" else LOCAL_PROJECT,
-            region=env.get("LAB_REGION", cls.region),
+            region=_named(env, "LAB_REGION", cls.region, _REGION),
             instance=_named(env, "LAB_INSTANCE", cls.instance, _NAME),
             database=_named(env, "LAB_DATABASE", cls.database, _NAME),
             dataset=_named(env, "LAB_DATASET", cls.dataset, _DATASET),
-            model=env.get("LAB_MODEL") or env.get("ADK_MODEL_NAME") or cls.model,
+            model=_named(env, _model_key(env), cls.model, _MODEL),
             model_endpoint=env.get("LAB_MODEL_ENDPOINT") or None,
             model_timeout_ms=_number(
                 env, "VERTEX_LLM_TIMEOUT_MS", cls.model_timeout_ms, 100, 60_000
             ),
             refund_limit=_number(env, "MAX_REFUNDS_100D_LIMIT", cls.refund_limit, 1, 1000),
+            emulator=_emulator(env) if backend == "sandbox" else None,
             home=Path(env.get("LAB_HOME") or cls.home).expanduser().resolve(),
         )
         return config
+
+
+def _model_key(env: Mapping[str, str]) -> str:
+    only_adk = env.get("ADK_MODEL_NAME") and not env.get("LAB_MODEL")
+    return "ADK_MODEL_NAME" if only_adk else "LAB_MODEL"
+
+
+def _emulator(env: Mapping[str, str]) -> str | None:
+    """Where Google's emulator is asked for: LAB_SPANNER=emulator, or an address set beforehand."""
+    wanted = env.get("LAB_SPANNER") or ""
+    if wanted not in ("", "sandbox", "emulator"):
+        raise LabError(
+            f"LAB_SPANNER is {wanted!r}.",
+            "Spanner is played by the 'sandbox' or by Google's 'emulator'; a cloud project is"
+            " chosen by LAB_PROJECT.",
+            "Unset LAB_SPANNER for the sandbox.",
+        )
+    preset = env.get("SPANNER_EMULATOR_HOST") or ""
+    if preset == env.get(_OWN_SPANNER):
+        preset = ""
+    if wanted == "sandbox":
+        return None
+    address = preset or (EMULATOR if wanted else None)
+    if address and not re.fullmatch(r"[\w.-]+:\d{1,5}", address):
+        raise LabError(
+            f"SPANNER_EMULATOR_HOST is {address!r}.",
+            f"It must be host:port, as in {EMULATOR!r}.",
+            "Unset SPANNER_EMULATOR_HOST for the sandbox.",
+        )
+    return address
 
 
 def _check_project(project: str) -> None:
@@ -128,6 +167,7 @@ def open_backend(config: LabConfig, progress: Callable[[str], None] | None = Non
     Returns one sentence that says where the lab runs. Raises LabError.
     """
     if config.backend == "cloud":
+        _no_emulator_in_the_way()
         return f"Lab on Google Cloud: project {config.project}, Spanner {config.instance}."
     # Imported here: in the cloud nothing of the sandbox is needed.
     from lab_helpers import sandbox
@@ -141,14 +181,49 @@ def open_backend(config: LabConfig, progress: Callable[[str], None] | None = Non
             str(error),
             "Run `python -m lab_helpers doctor`, or look at `python -m lab_helpers sandbox logs`.",
         ) from None
-    os.environ.update(sandbox.env(config.home))
+    hosts = sandbox.env(config.home)
+    own = hosts["SPANNER_EMULATOR_HOST"]
+    os.environ.update({**hosts, _OWN_SPANNER: own})
     client_env.prepare_spanner_client()
     client_env.use_sandbox_bigquery(config.project)
+    if config.emulator and config.emulator != own:
+        _use_emulator(config.emulator)
+        return (
+            f"Lab on this machine: Spanner is Google's emulator at {config.emulator}, BigQuery is"
+            " the local sandbox; replies come from templates."
+        )
     return (
         "Lab in the local sandbox: no cloud account, data stays on this machine."
         " Spanner and BigQuery are local stand-ins that speak the services' own protocols;"
         " replies come from templates."
     )
+
+
+def _use_emulator(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=2.0).close()
+    except OSError as error:
+        raise LabError(
+            f"Google's Spanner emulator does not answer at {address}.",
+            str(error),
+            "Start it with `gcloud emulators spanner start`, or unset LAB_SPANNER and"
+            " SPANNER_EMULATOR_HOST to use the sandbox.",
+        ) from None
+    os.environ["SPANNER_EMULATOR_HOST"] = address
+    # The emulator loses writes of transactions in a multiplexed session.
+    os.environ["GOOGLE_CLOUD_SPANNER_MULTIPLEXED_SESSIONS_FOR_RW"] = "false"
+
+
+def _no_emulator_in_the_way() -> None:
+    for name in ("SPANNER_EMULATOR_HOST", "BIGQUERY_EMULATOR_HOST"):
+        if os.environ.get(name):
+            raise LabError(
+                f"{name} is set, and LAB_PROJECT names a cloud project.",
+                f"Google's clients would write to {os.environ[name]} and not to the project.",
+                f"Unset {name} (restart the kernel where a local lab was opened in it), or unset"
+                " LAB_PROJECT and GOOGLE_CLOUD_PROJECT to work locally.",
+            )
 
 
 def spanner_client(config: LabConfig, endpoint: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.api_core.exceptions import AlreadyExists, NotFound
+from google.api_core.exceptions import AlreadyExists, InvalidArgument, NotFound
 from google.cloud import bigquery
 from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
 from google.cloud.spanner_v1 import KeySet
@@ -16,6 +16,7 @@ from lab_helpers.config import LabConfig
 from lab_helpers.provision import coffee, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
+from lab_helpers.stores.operations import NO_GRAPHS
 
 LABELS = {"lab": "system-of-action"}
 BATCH_ROWS = 2_500
@@ -23,6 +24,13 @@ OPERATIONS_DDL = ("operations", "operational_context_graph")
 DDL_TIMEOUT_S = 600
 
 Progress = Callable[[int, int, str], None]
+
+
+_OLD_EMULATOR = "this Spanner emulator has no graphs (1.5.51 has); plain SQL gives the same rows"
+
+
+class NotHere(Exception):
+    """The service does not have what a step makes, and the lab goes on without it."""
 
 
 @dataclass
@@ -37,7 +45,10 @@ class Provisioned:
 
     def __repr__(self) -> str:
         # The same after the first run and the tenth; `changed` tells them apart.
-        return "\n".join(f"✓ {step}" for step, _ in self.steps)
+        done = ("made", "there")
+        return "\n".join(
+            f"✓ {step}" if result in done else f"– {step}: {result}" for step, result in self.steps
+        )
 
 
 def provision(
@@ -68,7 +79,7 @@ def provision(
             lambda: _instance(instance, config),
         ),
         ("Spanner database and tables", lambda: _database(instance, config)),
-        ("OperationalContextGraph", lambda: _operational_graph(the_database())),
+        ("OperationalContextGraph", lambda: _operational_graph(the_database(), config)),
         ("products, distribution centres, policy", lambda: _reference(the_database())),
         ("demo customers and their orders", lambda: _demo(the_database())),
         ("the store around them", lambda: _generated(the_database(), scale)),
@@ -80,7 +91,10 @@ def provision(
     for n, (label, step) in enumerate(steps):
         if progress:
             progress(n, len(steps), label)
-        made.steps.append((label, "made" if step() else "there"))
+        try:
+            made.steps.append((label, "made" if step() else "there"))
+        except NotHere as reason:
+            made.steps.append((label, str(reason)))
     if progress:
         progress(len(steps), len(steps), "ready")
     return made
@@ -131,11 +145,20 @@ def _made_by(statement: str) -> str:
     return words[2].lower() if words[1].upper() == "TABLE" else ""
 
 
-def _operational_graph(database: Any) -> bool:
+def _operational_graph(database: Any, config: LabConfig) -> bool:
     mark = schema.fingerprint(*OPERATIONS_DDL)
-    if state(database, "graph") == mark:
+    known = state(database, "graph")
+    if known == mark:
         return False
-    database.update_ddl(schema.ddl("operational_context_graph")).result(DDL_TIMEOUT_S)
+    if known == NO_GRAPHS:
+        raise NotHere(_OLD_EMULATOR)
+    try:
+        database.update_ddl(schema.ddl("operational_context_graph")).result(DDL_TIMEOUT_S)
+    except InvalidArgument:
+        if not config.emulator:
+            raise
+        put_state(database, graph=NO_GRAPHS)
+        raise NotHere(_OLD_EMULATOR) from None
     put_state(database, graph=mark)
     return True
 
