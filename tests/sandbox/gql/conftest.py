@@ -55,6 +55,10 @@ class DuckTables:
     def __init__(self, connection: duckdb.DuckDBPyConnection):
         self.connection = connection
 
+    def names(self) -> list[str]:
+        rows = self.connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY table_oid")
+        return [name for (name,) in rows.fetchall()]
+
     def resolve(self, name: str) -> exp.Table:
         self.columns(name)
         return exp.Table(this=exp.to_identifier(name, quoted=True))
