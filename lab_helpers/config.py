@@ -60,6 +60,11 @@ class LabConfig:
         """True when replies may come from Gemini: a cloud project, or an endpoint of one's own."""
         return self.backend == "cloud" or self.model_endpoint is not None
 
+    @property
+    def rows_settle(self) -> bool:
+        """True where rows that were streamed cannot be deleted at once: in the real BigQuery."""
+        return self.backend == "cloud"
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> LabConfig:
         """Read and check the environment. Raises LabError that explains the wrong value."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +88,14 @@ class Lab:
         from lab_helpers.stores.lineage import LineageStore
 
         revive = configuration.revive(self.config)
-        return LineageStore(self.bigquery, self.config.dataset, revive=revive)
+        if not self.config.rows_settle:
+            return LineageStore(self.bigquery, self.config.dataset, revive=revive)
+        from lab_helpers.plain_sql import of_lineage
+
+        store = LineageStore(self.bigquery, self.config.dataset, revive=revive, plain=of_lineage)
+        reset_at = self.operations.state("reset_at") if self.is_provisioned() else None
+        store.since = dt.datetime.fromisoformat(reset_at) if reset_at else None
+        return store
 
     @functools.cached_property
     def refund(self) -> RefundAgent:
@@ -194,7 +202,7 @@ class Lab:
         self._need_provisioned()
         from lab_helpers.provision import reset
 
-        result = reset.reset_all(self.operations, self.trail)
+        result = reset.reset_all(self.operations, self.trail, settled_only=self.config.rows_settle)
         self.refund.forget()
         return result
 
@@ -239,7 +247,13 @@ class Lab:
 
     def trail_gql(self, text: str, **params: Any) -> Table:
         """Rows of your own query in BigQuery. Raises LabError that says what is wrong and where."""
-        return self._rows(self.trail.query, text, params)
+        rows = self._rows(self.trail.query, text, params)
+        if self.trail.plain_because:
+            rows.caption = (
+                "BigQuery did not run the graph query; the same question in plain SQL."
+                f" BigQuery said: {self.trail.plain_because}"
+            )
+        return rows
 
     def _rows(self, run: Callable[..., list[dict[str, Any]]], text: str, params: Any) -> Table:
         self._need_provisioned()

@@ -6,13 +6,17 @@ front end that reads GQL for the sandbox then writes the same question over the 
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import re
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from lab_helpers.sandbox import gql
 from lab_helpers.stores import schema
+from lab_helpers.stores.lineage import MOMENTS
 
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?`?([\w.]+)`? \((.*)\)", re.S)
 _COLUMN = re.compile(r"^\s*(\w+) (BOOL|FLOAT64|INT64|STRING|TIMESTAMP)\b", re.M)
@@ -30,9 +34,32 @@ def of_operations(text: str) -> str | None:
     return _plain(text, "operations", "operational_context_graph", "", ordered_aggregates=False)
 
 
-def of_lineage(text: str, dataset: str) -> str | None:
-    """BigQuery SQL for a query over ActionLineageGraph; None where there is no such SQL."""
-    return _plain(text, "lineage", "action_lineage_graph", dataset, ordered_aggregates=True)
+def of_lineage(text: str, dataset: str, since: dt.datetime | None = None) -> str | None:
+    """BigQuery SQL for a query over ActionLineageGraph; None where there is no such SQL.
+
+    With `since`, rows of the trail from before that moment are left out, of SQL without a graph
+    too.
+    """
+    sql = _plain(text, "lineage", "action_lineage_graph", dataset, ordered_aggregates=True)
+    if since is None:
+        return sql
+    if sql is None and gql.mentions_graph(text):
+        return None
+    try:
+        return _since(sqlglot.parse_one(sql or text, dialect="bigquery"), dataset, since)
+    except ParseError:
+        return None
+
+
+def _since(tree: exp.Expression, dataset: str, moment: dt.datetime) -> str:
+    for table in list(tree.find_all(exp.Table)):
+        column = MOMENTS.get(table.name)
+        if column is None or table.db not in ("", dataset):
+            continue
+        newer = exp.select("*").from_(exp.table_(table.name, db=table.db or None, quoted=True))
+        newer = newer.where(f"{column} >= TIMESTAMP '{moment.isoformat()}'", dialect="bigquery")
+        table.replace(newer.subquery(table.alias or table.name))
+    return tree.sql("bigquery", pretty=True)
 
 
 def _plain(

@@ -7,10 +7,10 @@ import hashlib
 import io
 from typing import Any
 
+from lab_helpers.provision import batches
 from lab_helpers.stores import schema
 
 FILES = ("coffee/menu.json", "coffee/stores.json", "coffee/stock.csv")
-_BATCH_ROWS = 1_000
 
 # A reload puts the texts back, so their embeddings must be made again.
 _COLUMNS = {
@@ -48,12 +48,8 @@ def rows() -> dict[str, list[tuple[Any, ...]]]:
 
 def load(database: Any) -> None:
     """Write every row of data/coffee; what the concierge keeps of its own stays."""
-    for table, batch_rows in rows().items():
-        for start in range(0, len(batch_rows), _BATCH_ROWS):
-            with database.batch() as batch:
-                batch.insert_or_update(
-                    table, _COLUMNS[table], batch_rows[start : start + _BATCH_ROWS]
-                )
+    for table, table_rows in rows().items():
+        batches.write(database, table, _COLUMNS[table], table_rows)
 
 
 def _as_rows(table: str, items: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

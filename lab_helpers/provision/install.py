@@ -7,19 +7,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.api_core.exceptions import AlreadyExists, InvalidArgument, NotFound
+from google.api_core.exceptions import (
+    AlreadyExists,
+    BadRequest,
+    Forbidden,
+    InvalidArgument,
+    NotFound,
+)
 from google.cloud import bigquery
 from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
 from google.cloud.spanner_v1 import KeySet
 
 from lab_helpers.config import LabConfig
-from lab_helpers.provision import coffee, store
+from lab_helpers.provision import batches, coffee, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
 from lab_helpers.stores.operations import NO_GRAPHS
 
 LABELS = {"lab": "system-of-action"}
-BATCH_ROWS = 2_500
 OPERATIONS_DDL = ("operations", "operational_context_graph")
 DDL_TIMEOUT_S = 600
 
@@ -226,6 +231,18 @@ def _lineage_tables(client: bigquery.Client, config: LabConfig) -> bool:
 
 
 def _lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
+    """Make the graph, or say that this project runs none: asked again at every run, because a
+    reservation may have come."""
+    try:
+        return _made_lineage_graph(client, config)
+    except (BadRequest, Forbidden) as refusal:
+        if config.backend != "cloud":
+            raise
+        said = refusal.message.splitlines()[0]
+        raise NotHere(f"not in this project; plain SQL gives the same rows ({said})") from None
+
+
+def _made_lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
     found = client.query_and_wait(
         f"SELECT property_graph_name FROM `{config.dataset}`.INFORMATION_SCHEMA.PROPERTY_GRAPHS"
     )
@@ -236,13 +253,9 @@ def _lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
     return True
 
 
-def _load(database: Any, batches: Iterable[tuple[str, list[store.Row]]]) -> None:
-    for table, rows in batches:
-        for start in range(0, len(rows), BATCH_ROWS):
-            with database.batch() as batch:
-                batch.insert_or_update(
-                    table, store.COLUMNS[table], rows[start : start + BATCH_ROWS]
-                )
+def _load(database: Any, tables: Iterable[tuple[str, list[store.Row]]]) -> None:
+    for table, rows in tables:
+        batches.write(database, table, store.COLUMNS[table], rows)
 
 
 def state(database: Any, name: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from google.cloud.spanner_v1 import param_types as pt
 
 from lab_helpers.provision import store
-from lab_helpers.provision.install import now, state
+from lab_helpers.provision.install import now, put_state, state
 from lab_helpers.stores.lineage import LineageStore
 from lab_helpers.stores.operations import OperationsStore
 from lab_helpers.stores.personas import all_personas
@@ -67,11 +67,19 @@ def _undo(table: str, orders: list[int]) -> tuple[str, dict[str, Any], dict[str,
     return _UNDO[table], {"orders": orders}, {"orders": pt.Array(pt.INT64)}
 
 
-def reset_all(operations: OperationsStore, lineage: LineageStore) -> ResetResult:
-    """Orders as `reset_orders`, and the trail emptied: rows in BigQuery and the outbox."""
+def reset_all(
+    operations: OperationsStore, lineage: LineageStore, *, settled_only: bool = False
+) -> ResetResult:
+    """Orders as `reset_orders`, and the trail emptied: rows in BigQuery and the outbox.
+
+    With `settled_only` (the cloud) fresh rows stay in BigQuery and are not shown; see
+    `LineageStore.clear`. The moment is kept in lab_state, for a lab that is opened later.
+    """
     removed = sum(lineage.counts().values())
     result = reset_orders(operations)
-    lineage.clear()
+    since = lineage.clear(settled_only=settled_only)
+    if since is not None:
+        put_state(operations.database, reset_at=since.isoformat())
     operations.database.run_in_transaction(
         lambda t: (
             list(t.execute_sql("SELECT 1")),

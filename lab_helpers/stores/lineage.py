@@ -6,10 +6,12 @@ in data/gql/lineage counts or selects distinct keys.
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
+from google.api_core.exceptions import BadRequest, Forbidden, GoogleAPICallError, NotFound
 from google.cloud import bigquery
 
 from lab_helpers.stores import schema
@@ -22,6 +24,14 @@ TABLES = {
     "policy_evaluations": "eval_id",
     "agent_actions": "action_id",
 }
+# When each row was written. A row that was streamed is not deleted before it has settled.
+MOMENTS = {
+    "agent_sessions": "started_at",
+    "workflow_nodes": "executed_at",
+    "policy_evaluations": "evaluated_at",
+    "agent_actions": "created_at",
+}
+SETTLED_MINUTES = 90
 PATIENCE = bigquery.DEFAULT_RETRY.with_timeout(GIVE_UP_S)
 ATTEMPTS = 3
 FIRST_PAUSE_S = 0.1
@@ -38,8 +48,18 @@ class DeliveryFailed(Exception):
         self.left = left
 
 
+class Plain(Protocol):
+    """What turns a query of the trail into SQL without a graph, or without its older turns."""
+
+    def __call__(self, text: str, dataset: str, since: dt.datetime | None) -> str | None: ...
+
+
 class LineageStore:
-    """The four tables and the graph over them in one dataset. `client` is a BigQuery client."""
+    """The four tables and the graph over them in one dataset. `client` is a BigQuery client.
+
+    Where the service refuses a graph query, `plain` is asked for the same question as SQL;
+    `plain_because` then holds what the service said. Turns before `since` are not shown.
+    """
 
     def __init__(
         self,
@@ -47,8 +67,12 @@ class LineageStore:
         dataset: str,
         pause: Callable[[float], None] = time.sleep,
         revive: Revive | None = None,
+        plain: Plain | None = None,
     ) -> None:
         self.client, self.dataset, self._pause, self._revive = client, dataset, pause, revive
+        self._plain = plain
+        self.plain_because: str | None = None
+        self.since: dt.datetime | None = None
 
     def write(self, rows: Rows) -> None:
         """Insert a turn's rows: three attempts with doubling pauses; only what failed is resent.
@@ -108,6 +132,26 @@ class LineageStore:
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Rows of a query as dictionaries; parameters are typed by their values."""
+        self.plain_because = None
+        if self._plain is None:
+            return self._run(sql, params)
+        if self.since is not None:
+            sql = self._plain(sql, self.dataset, self.since) or sql
+        try:
+            return self._run(sql, params)
+        except (BadRequest, Forbidden, NotFound) as refusal:
+            # Only valid GQL has a plain twin: a mistake in the text is still the service's to tell.
+            plain = self._plain(sql, self.dataset, None)
+            if plain is None:
+                raise
+            try:
+                rows = self._run(plain, params)
+            except GoogleAPICallError:
+                raise refusal from None
+            self.plain_because = refusal.message.splitlines()[0]
+            return rows
+
+    def _run(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         config = bigquery.QueryJobConfig(
             query_parameters=[_parameter(k, v) for k, v in (params or {}).items()]
         )
@@ -135,10 +179,26 @@ class LineageStore:
         found = self.query(sql, {"trace_id": trace_id} if trace_id else None)
         return {table: n for table in TABLES for n in [r["n"] for r in found if r["name"] == table]}
 
-    def clear(self) -> None:
-        """Empty the four tables. The tables stay: a recreated one would swallow new rows."""
-        for table in TABLES:
-            self.query(f"TRUNCATE TABLE `{self.dataset}.{table}`")
+    def clear(self, *, settled_only: bool = False) -> dt.datetime | None:
+        """Empty the four tables. The tables stay: a recreated one would swallow new rows.
+
+        BigQuery refuses to delete rows that were streamed in the last minutes, and a table that is
+        truncated may swallow those that are streamed next. `settled_only` therefore deletes what is
+        older than 90 minutes, leaves the rest for a later reset, and returns the moment before
+        which turns are not shown any more (`since`). No trail is lost either way; %%bigquery cells
+        ask BigQuery directly and do see what is left.
+        """
+        if not settled_only:
+            for table in TABLES:
+                self._run(f"TRUNCATE TABLE `{self.dataset}.{table}`")
+            return None
+        for table, moment in MOMENTS.items():
+            self._run(
+                f"DELETE FROM `{self.dataset}.{table}` WHERE {moment} <"
+                f" TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL {SETTLED_MINUTES} MINUTE)"
+            )
+        self.since = dt.datetime.now(dt.UTC)
+        return self.since
 
 
 def _parameter(name: str, value: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lab_helpers.ui.style import chip, esc
-from lab_helpers.ui.words import STEPS, counted, decision, failure, order_name, spoke
+from lab_helpers.ui.words import STEPS, counted, decision, failure, governed, order_name, spoke
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.agent import TurnResult
@@ -154,7 +154,8 @@ def decision_html(chat: Conversation, live: bool = True) -> str:
         return ""
     label, tone = decision(result.decision_status, result.evaluation_result)
     why = failure(result.failure_code)
-    trace = f'<small class="soa-muted">trace {esc(result.trace_id)}</small>' if live else ""
+    told = f"trace {result.trace_id} · {governed(result.contract_source)}"
+    trace = f'<small class="soa-muted">{esc(told)}</small>' if live else ""
     return (
         f'<div class="soa-decision soa-{tone}" role="group" aria-label="Decision">'
         f"<p>{chip(label, tone)} {esc(why)}</p>"

@@ -45,6 +45,10 @@ STEPS = {
 # A "no" ends a question: the trail keeps the status of the question, with INFO as its verdict.
 _DECLINED = ("PENDING_CONFIRMATION", "INFO")
 
+_GOVERNED = {
+    "knowledge-catalog": "terms from Knowledge Catalog",
+    "glossary-file": "terms from the glossary file",
+}
 _SPOKE = {"gemini": "Gemini", "template": "template", "stand-in": "stand-in for a model"}
 
 
@@ -73,3 +77,8 @@ def order_name(order_id: object) -> str:
 def counted(n: object, noun: str) -> str:
     """The noun with its number: 1 item, 2 items."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def governed(source: str) -> str:
+    """Where the governed terms of a turn came from."""
+    return _GOVERNED.get(source, "no governed terms")
