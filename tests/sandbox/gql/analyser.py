@@ -59,6 +59,7 @@ class Analyser:
             local_service_pb2.LanguageOptionsRequest(maximum_features=True),
             options_pb2.LanguageOptionsProto,
         )
+        language.reserved_keywords.append("GRAPH_TABLE")  # as in both services
         self._request = local_service_pb2.AnalyzeRequest()
         options = self._request.options
         options.language_options.CopyFrom(language)
