@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from lab_helpers.errors import LabError
 
 FAULTS = {"full": "the sandbox's files may not grow any more"}
-# Smaller than any file the stores write to, so that the next write of either fails.
-_LIMIT_BYTES = 4096
+# Not a byte more in any file, so that the next write of either store fails.
+_LIMIT_BYTES = 0
 
 
 @contextlib.contextmanager

@@ -57,6 +57,13 @@ def _refused(method: str | None, times: int, *, after: bool = False) -> Rule:
     return rule
 
 
+def _silent(proxy: SpannerProxy, call: Call) -> Refusal | None:
+    if not proxy.attempts["Commit"]:
+        return None
+    first = call.name == "Commit" and call.attempt == 1
+    return Refusal(grpc.StatusCode.UNAVAILABLE, after=first)
+
+
 def _aborted(proxy: SpannerProxy, call: Call) -> Refusal | None:
     if call.name != "Commit" or call.attempt > _STORM:
         return None
@@ -96,6 +103,7 @@ FAULTS: dict[str, tuple[str, Rule]] = {
         "the commit is taken, its answer never comes",
         _refused("Commit", 1, after=True),
     ),
+    "silent after commit": ("the commit is taken, and then no call is answered", _silent),
     "order changes": ("something changes between check and commit", _changed),
     "killed before commit": (
         "the store dies as the commit comes",

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,6 @@ class Faults:
     def disk(self, fault: str = "full") -> Iterator[None]:
         """The sandbox may not make its files any bigger, as on a full disk. Needs Linux."""
         self._known("disk", fault)
-        self._address("SPANNER_EMULATOR_HOST")
         with disk.full(self._pid()):
             yield
 
@@ -141,7 +140,7 @@ class Faults:
 
     def kill_sandbox(self) -> None:
         """End the sandbox at once, without a word. The next call that misses it starts it again."""
-        self._address("SPANNER_EMULATOR_HOST")
+        self._local()
         os.kill(self._pid(), signal.SIGKILL)
 
     async def kill_sandbox_at(self, step: int, turn: AsyncIterator[Any]) -> Any:
@@ -157,7 +156,7 @@ class Faults:
 
         The last message is sent with the Confirm button pressed. Returns when that kernel is dead.
         """
-        self._address("SPANNER_EMULATOR_HOST")
+        self._local()
         kernel.dies(self._lab.config.home, after, messages, persona)
 
     # -- to be attacked -----------------------------------------------------------------------
@@ -177,6 +176,7 @@ class Faults:
     # -- what all of them need ----------------------------------------------------------------
 
     def _known(self, edge: str, fault: str, *more: str) -> None:
+        self._local()
         names = self.names()[edge]
         if fault not in (*names, *more):
             raise LabError(
@@ -185,17 +185,16 @@ class Faults:
                 f"Use one of {', '.join(map(repr, (*more, *names)))}.",
             )
 
-    def _address(self, variable: str) -> str:
+    def _local(self) -> None:
         if self._lab.config.backend != "sandbox":
             raise LabError(
                 "Faults are injected in the local sandbox only.",
                 f"This lab runs on Google Cloud, project {self._lab.config.project}.",
                 "Unset LAB_PROJECT and open the lab again.",
             )
-        return self._environment()[variable]
 
-    def _environment(self) -> Mapping[str, str]:
-        return sandbox.env(sandbox.ensure(self._lab.config.home).home)
+    def _address(self, variable: str) -> str:
+        return sandbox.env(sandbox.ensure(self._lab.config.home).home)[variable]
 
     def _pid(self) -> int:
         return sandbox.ensure(self._lab.config.home).pid

@@ -127,10 +127,16 @@ def commit(
             trail=trail,
         )
     except Exception as error:
-        if _was_written(store, order_id, turn.trace.trace_id):
+        written = _was_written(store, order_id, turn.trace.trace_id)
+        if written:
             return approved
         running = turn.trace.steps[-1]
         running.error = type(error).__name__
+        if written is None:
+            turn.unknown = True
+            held.update(evaluation_result="FAIL", failure_code=policy.UNAVAILABLE)
+            reason = f"Order {order_id}: the store fell silent during the commit; it may be paid."
+            return outcome(DENIED, held["eval_id"], reason)
         return outcome(
             DENIED,
             held["eval_id"],
@@ -143,10 +149,12 @@ def commit(
     return outcome(DENIED, held["eval_id"], policy.reason(code, held, order_id, turn.user_id))
 
 
-def _was_written(store: OperationsStore, order_id: int, trace_id: str) -> bool:
-    """An error after a commit was accepted is no failure: ask the store who refunded the order."""
+def _was_written(store: OperationsStore, order_id: int, trace_id: str) -> bool | None:
+    """An error after a commit was accepted is no failure: ask the store who refunded the order.
+
+    None where the store cannot be asked: the outbox row of the same commit will tell.
+    """
     try:
         return store.refund_trace(order_id) == {trace_id}
     except Exception:
-        # The outbox row was written in the same commit, so reconcile will tell if it happened.
-        return False
+        return None

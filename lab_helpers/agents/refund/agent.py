@@ -112,6 +112,8 @@ class RefundAgent:
         self._sessions = Sessions()
         self._running: set[asyncio.Task[Any]] = set()
         self._held: dict[str, Rows] = {}
+        # Of those held: turns whose commit nobody could be asked about, with their order.
+        self._unknown: dict[str, int] = {}
 
     async def turn(
         self,
@@ -178,6 +180,7 @@ class RefundAgent:
 
     def release(self, trace_id: str) -> None:
         self._held.pop(trace_id, None)
+        self._unknown.pop(trace_id, None)
 
     # -- one turn -----------------------------------------------------------------------------
 
@@ -252,6 +255,10 @@ class RefundAgent:
             confirms=_confirms(turn),
         )
         trace_id = turn.trace.trace_id
+        if turn.unknown:
+            # Neither outcome is told before one of them is known to be true.
+            self._held[trace_id], self._unknown[trace_id] = rows, turn.intent.order_id
+            return "held"
         committed = turn.action is not None and turn.action["decision_status"] == "APPROVED"
         try:
             self._lineage.write(rows)
@@ -273,8 +280,8 @@ class RefundAgent:
 
     def reconcile(self) -> dict[str, int]:
         """Deliver every trail that is still owed. Returns {"delivered": n, "pending": m}."""
-        for trace_id, payload in self.held().items():
-            self._operations.put_outbox(trace_id, payload)
+        for trace_id in list(self._held):
+            self._operations.put_outbox(trace_id, dump(self._settled(trace_id)))
             self.release(trace_id)
         done, left = [], 0
         for trace_id, payload in self._operations.pending_outbox().items():
@@ -285,6 +292,15 @@ class RefundAgent:
                 left += 1
         self._operations.mark_delivered(done)
         return {"delivered": len(done), "pending": left}
+
+    def _settled(self, trace_id: str) -> Rows:
+        """The rows of a held turn. Where its commit was unknown, the store says how it ended."""
+        rows, order_id = self._held[trace_id], self._unknown.get(trace_id)
+        if order_id is None or self._operations.refund_trace(order_id) != {trace_id}:
+            return rows
+        # It was taken: the verdict and the action are those that the commit itself wrote down.
+        written = self._operations.pending_outbox().get(trace_id)
+        return {**(load(written) if written else {}), "workflow_nodes": rows["workflow_nodes"]}
 
 
 def _identity(persona: str | None, user_id: int | None) -> int:

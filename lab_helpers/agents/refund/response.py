@@ -41,13 +41,14 @@ def facts(turn: Turn) -> dict[str, Any]:
         "rolling_window_days": (turn.contract or {}).get("rolling_window_days"),
         "stale_approval": turn.stale_approval,
         "store_down": turn.store_down,
+        "unknown": turn.unknown,
     }
 
 
 async def speak(model: Model, turn: Turn) -> tuple[str, str]:
     """(reply, who spoke). The template answers whenever the model did not, or said too much."""
     known = facts(turn)
-    if model.available:
+    if model.available and not turn.unknown:
         # Only the facts go in with the message; no identity and no ids of the trail but this one.
         prompt = json.dumps(
             {"facts": known, "message": turn.prompt}, ensure_ascii=False, default=str

@@ -45,6 +45,8 @@ class _Speaker:
                 return self.pending()
             case "APPROVED":
                 return self.fill("approved")
+            case "DENIED" if f.get("unknown"):
+                return self.fill("unknown")
             case "DENIED" if f["failure_code"] is None:
                 return self.fill("denied_write")
             case "DENIED":

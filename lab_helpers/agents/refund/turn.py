@@ -32,6 +32,8 @@ class Turn:
     spoke: str = "template"
     stale_approval: bool = False
     store_down: bool = False
+    # A commit was begun, and nobody could be asked whether it was taken.
+    unknown: bool = False
 
 
 TURN: contextvars.ContextVar[Turn] = contextvars.ContextVar("lab_refund_turn")
