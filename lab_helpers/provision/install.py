@@ -22,6 +22,7 @@ from lab_helpers.config import LabConfig
 from lab_helpers.provision import batches, coffee, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
+from lab_helpers.stores.lineage import said_by
 from lab_helpers.stores.operations import NO_GRAPHS
 
 LABELS = {"lab": "system-of-action"}
@@ -238,8 +239,9 @@ def _lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
     except (BadRequest, Forbidden) as refusal:
         if config.backend != "cloud":
             raise
-        said = refusal.message.splitlines()[0]
-        raise NotHere(f"not in this project; plain SQL gives the same rows ({said})") from None
+        raise NotHere(
+            f"not in this project; plain SQL gives the same rows ({said_by(refusal)})"
+        ) from None
 
 
 def _made_lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:

@@ -148,7 +148,7 @@ class LineageStore:
                 rows = self._run(plain, params)
             except GoogleAPICallError:
                 raise refusal from None
-            self.plain_because = refusal.message.splitlines()[0]
+            self.plain_because = said_by(refusal)
             return rows
 
     def _run(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -207,3 +207,10 @@ def _parameter(name: str, value: Any) -> Any:
         return bigquery.ArrayQueryParameter(name, kind, value)
     kind = {bool: "BOOL", int: "INT64", float: "FLOAT64"}.get(type(value), "STRING")
     return bigquery.ScalarQueryParameter(name, kind, value)
+
+
+def said_by(error: GoogleAPICallError) -> str:
+    """What BigQuery said, in one line and without the address that was called."""
+    listed = error.errors[0] if error.errors else None
+    said = listed.get("message") if isinstance(listed, dict) else None
+    return str(said or error.message).splitlines()[0]
