@@ -2,8 +2,22 @@
 
 import socket
 import sys
+import zlib
+from pathlib import Path
 
 from lab_helpers.sandbox.health import LOOPBACK
+
+_FIRST, _PAIRS = 20_000, 6_000
+
+
+def ports_of(home: Path) -> tuple[int, int]:
+    """The two ports a home asks for first: (Spanner, BigQuery).
+
+    Each home has its own, so that a sandbox that comes back finds its ports free and no client of
+    one home ever meets the services of another.
+    """
+    first = _FIRST + 2 * (zlib.crc32(str(home).encode()) % _PAIRS)
+    return first, first + 1
 
 
 def choose_port(preferred: int) -> int:

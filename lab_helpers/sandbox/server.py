@@ -19,11 +19,9 @@ from filelock import FileLock, Timeout
 
 from lab_helpers.sandbox.home import SandboxHome, SandboxState
 from lab_helpers.sandbox.memory import resident_bytes
-from lab_helpers.sandbox.ports import choose_port
+from lab_helpers.sandbox.ports import choose_port, ports_of
 from lab_helpers.sandbox.version import source_version
 
-DEFAULT_SPANNER_PORT = 9010
-DEFAULT_BIGQUERY_PORT = 9050
 _WATCH_S = 0.5
 _LOG_LIMIT_BYTES = 1_000_000
 _LOG_KEEP_BYTES = 200_000
@@ -77,12 +75,13 @@ def _log_to_stderr() -> None:
 def _serve(home: SandboxHome, token: str, stopping: threading.Event) -> None:
     """With the run lock held: start both services, watch the home, stop both."""
     previous = home.read_state()
+    spanner_port, bigquery_port = ports_of(home.path)
     state = SandboxState(
         pid=os.getpid(),
         token=token,
         version=source_version(),
-        spanner_port=(previous and previous.spanner_port) or DEFAULT_SPANNER_PORT,
-        bigquery_port=(previous and previous.bigquery_port) or DEFAULT_BIGQUERY_PORT,
+        spanner_port=(previous and previous.spanner_port) or spanner_port,
+        bigquery_port=(previous and previous.bigquery_port) or bigquery_port,
         ready=False,
         started_at=time.time(),
     )

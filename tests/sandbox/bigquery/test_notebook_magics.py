@@ -12,10 +12,16 @@ from google.cloud import bigquery
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
+from lab_helpers.sandbox import client_env
+
+from .conftest import PROJECT
+
 
 @pytest.fixture
 def shell(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", f"http://127.0.0.1:{port}")
+    # Another lab opened in this process may have named its own project meanwhile.
+    client_env.use_sandbox_bigquery(PROJECT)
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "bigquery_magics")
     yield shell
