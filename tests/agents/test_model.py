@@ -36,7 +36,7 @@ def test_every_failure_is_one_attempt_within_the_deadline(gemini, behave):
     since = time.perf_counter()
     reply = ask(m)
     assert reply.text is None and reply.failure
-    assert time.perf_counter() - since < 1.2
+    assert time.perf_counter() - since < 3  # 0.6 s, and room for a busy machine
     assert len(gemini.requests) == 1
 
 

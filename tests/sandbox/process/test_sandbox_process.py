@@ -255,8 +255,10 @@ def test_finding_a_running_sandbox_is_quick_and_loads_no_database(
     script = (
         "import sys, time\n"
         "from lab_helpers import sandbox\n"
-        "start = time.perf_counter(); sandbox.ensure(sys.argv[1])\n"
-        "print(time.perf_counter() - start)\n"
+        "def once():\n"
+        "    start = time.perf_counter(); sandbox.ensure(sys.argv[1])\n"
+        "    return time.perf_counter() - start\n"
+        "print(min(once() for _ in range(5)))\n"
         "heavy = {'duckdb', 'grpc', 'bqemulator', 'sqlglot', 'google.cloud'} & set(sys.modules)\n"
         "print(sorted(heavy))\n"
     )
