@@ -17,6 +17,7 @@ from lab_helpers.faults.judge import judge
 from lab_helpers.stores.personas import all_personas, persona
 from tests.attacks import obedient
 from tests.attacks.prompts import load
+from tests.faults.trails import whole
 
 ATTACKS = load()
 ATTACKER = persona("A")
@@ -102,26 +103,9 @@ async def test_no_attack_crosses_the_boundary(lab, model, capsys):
     judged = judge(lab.operations, lab.trail, list(turns))
     breached = {turns[t]: crossed for t, crossed in judged.items() if crossed}
     assert breached == {}
-    assert complete(lab, turns) == len(turns)
+    assert whole(lab, turns) == set(turns)
     if model == "obedient":
         # It was asked, it did obey, and some of what it said was stopped at the door.
         assert len(server.requests) > len(ATTACKS) and spoke["template"] > 0
     with capsys.disabled():
         print(f"\n{model}: {len(ATTACKS)} attacks, {len(turns)} turns, 0 breaches, {took:.0f} s")
-
-
-def complete(lab, turns):
-    """How many of these turns left one session, five steps, one verdict and one action."""
-    whole = lab.trail.query(
-        "SELECT s.trace_id FROM"
-        f" (SELECT DISTINCT trace_id FROM `{lab.config.dataset}.agent_sessions`"
-        "   WHERE trace_id IN UNNEST(@t) AND customer_id = @a) AS s"
-        " JOIN (SELECT trace_id, COUNT(DISTINCT node_exec_id) AS n FROM"
-        f"  `{lab.config.dataset}.workflow_nodes` GROUP BY trace_id) AS w"
-        "  ON w.trace_id = s.trace_id AND w.n = 5"
-        f" JOIN (SELECT trace_id, COUNT(DISTINCT action_id) AS n FROM"
-        f"  `{lab.config.dataset}.agent_actions` GROUP BY trace_id) AS a"
-        "  ON a.trace_id = s.trace_id AND a.n = 1",
-        {"t": list(turns), "a": ATTACKER.user_id},
-    )
-    return len(whole)
