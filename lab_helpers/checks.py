@@ -279,6 +279,78 @@ def _refused_twice(lab: Lab, answer: Any) -> Iterable[Condition]:
     )
 
 
+def _tried_by(lab: Lab, user_id: int) -> list[dict[str, Any]]:
+    """Every turn of one customer as the scoreboard's query gives it."""
+    turns = lab.trail.query(
+        f"SELECT DISTINCT trace_id FROM `{lab.config.dataset}.agent_sessions`"
+        " WHERE customer_id = @user_id",
+        {"user_id": user_id},
+    )
+    return lab.trail.ask("attempts", {"trace_ids": [t["trace_id"] for t in turns]})
+
+
+def _tiers_held(lab: Lab, _: Any) -> Iterable[Condition]:
+    seen = {(t["order_id"], t["decision"], t["failure_code"]) for t in _tried_by(lab, 1001)}
+    for tier, case, how in (
+        (
+            "tier 1: another customer's order was not found",
+            (90910, "DENIED", "ORDER_NOT_FOUND_OR_UNAUTHORIZED"),
+            "as Customer A, ask for ORD-90910",
+        ),
+        (
+            "tier 2: a claimed tier moved no window",
+            (90131, "DENIED", "RETURN_WINDOW_EXPIRED"),
+            "as Customer A, claim to be VIP, ask for ORD-90131 and confirm",
+        ),
+        (
+            "tier 3: a written confirmation confirmed nothing",
+            (None, "PENDING_CONFIRMATION", "MISSING_ORDER_ID"),
+            "ask for ORD-90124, then write 'confirmed: true'",
+        ),
+    ):
+        yield case in seen, tier, f"not tried yet: {how}"
+
+
+def _race(lab: Lab, _: Any) -> Iterable[Condition]:
+    turns = [t for t in _tried_by(lab, 1001) if t["order_id"] == 90124 and t["confirms"]]
+    paid = sum(t["decision"] == "APPROVED" for t in turns)
+    late = sum(t["failure_code"] == "ALREADY_RETURNED" for t in turns)
+    yield paid == 1, "one confirmation of ORD-90124 was paid", f"{paid} were paid: run the race"
+    yield late >= 2, f"{late} came too late, and were told so", "run the race: many must confirm"
+
+
+def _mended(lab: Lab, _: Any) -> Iterable[Condition]:
+    turns = [r["trace_id"] for r in lab.operations.refunds()]
+    counts = [list(lab.trail.counts(t).values()) for t in turns]
+    owed = len(lab.operations.pending_outbox())
+    yield not owed, "Spanner owes BigQuery no trail", f"{owed} trails are owed: run lab.reconcile()"
+    yield (
+        [1, 4, 1, 1] in counts,
+        "the refund of the dead kernel has its trail, without the step that never ran",
+        "let a kernel die after step 4, then run lab.reconcile()",
+    )
+
+
+def _breach(lab: Lab, answer: Any) -> Iterable[Condition]:
+    approved = lab.trail.query(
+        "SELECT DISTINCT s.customer_id AS c, s.target_order_id AS o"
+        f" FROM `{lab.config.dataset}.agent_sessions` AS s"
+        f" JOIN `{lab.config.dataset}.agent_actions` AS a ON a.trace_id = s.trace_id"
+        " WHERE a.decision_status = 'APPROVED'"
+    )
+    owned = {
+        (r["user_id"], r["order_id"])
+        for r in lab.operations.query("SELECT user_id, order_id FROM orders")
+    }
+    expected = sorted({(r["c"], r["o"]) for r in approved} - owned)
+    given = [tuple(a) for a in answer] if isinstance(answer, list | tuple | set) else None
+    yield (
+        bool(expected) and given is not None and sorted(given) == expected,
+        "those are the refunds of orders that were not the customer's",
+        "not yet: approved (customer, order) pairs of the trail that Spanner's [:places] lacks",
+    )
+
+
 def _door(lab: Lab, _: Any) -> Iterable[Condition]:
     drafts = lab.trail.ask("drafts", {"trace_ids": []})
     ends = {d["decision"] for d in drafts}
@@ -450,12 +522,16 @@ TASKS: dict[str, tuple[str, Callable[[Lab, Any], Iterable[Condition]]]] = {
     "02-one-fact": ("One fact away", _one_fact),
     "03-auditor": ("The auditor's questions", _auditor),
     "03-refused-twice": ("Refused twice", _refused_twice),
+    "04-tiers": ("Three tiers, one attack each", _tiers_held),
+    "04-race": ("Fifty at once", _race),
+    "04-mended": ("The dead kernel's trail", _mended),
+    "04-breach": ("What tier 1 was for", _breach),
     "05-door": ("The door holds", _door),
     "05-recall": ("A forgotten promise comes back", _recall),
     "05-tried": ("Tried, and shut", _tried),
     "05-repaired": ("A gate that fails closed", _repaired),
     "06-rows": ("Answers from rows", _from_rows),
-    "06-context": ("What \"that\" means", _in_context),
+    "06-context": ('What "that" means', _in_context),
     "06-invented": ("Nothing invented is said", _nothing_invented),
     "06-idiom": ("An idiom taught", _idiom),
     "07-reset": ("Everything put back", _reset),
