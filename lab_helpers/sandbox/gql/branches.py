@@ -100,7 +100,7 @@ class Branch:
         uses: set[str] = set()
         everything = self.all_structs or self._in_struct(slot)
         for pattern, _ in self.alternative.slots[slot].patterns:
-            uses |= {n.lower() for n, _ in pattern.properties}
+            uses |= {n.name.lower() for n, _ in pattern.properties}
             if pattern.variable:
                 need = self.lowering.needs.of(pattern.variable)
                 everything = everything or need.properties is None
@@ -264,12 +264,13 @@ class Branch:
         for where, environment in self.alternative.filters:
             yield exp.Paren(this=translator.condition(where, self.names_for(environment)))
 
-    def _property_condition(self, element: Element, name: str, wanted, scope) -> exp.Expression:
+    def _property_condition(self, element: Element, named, wanted, scope) -> exp.Expression:
+        name = named.name
         declared = properties_of(element.declared)
         dynamic = any(t.dynamic_properties for t in element.declared)
         if name.lower() not in declared and not dynamic:
             hint = did_you_mean(name, [p.name for p in declared.values()])
-            raise error_at(wanted, f"Property {name} is not exposed by this {element.kind}{hint}")
+            raise error_at(named, f"Property {name} is not exposed by this {element.kind}{hint}")
         translator = self.lowering.translator
         prop = translator.property(element, name, wanted)
         value = translator.scalar(wanted, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from sqlglot import exp
@@ -84,7 +85,10 @@ def from_parse_error(error: ParseError, text: str) -> GqlError:
     line, end = details.get("line"), details.get("col")
     word = details.get("highlight") or ""
     reason = (details.get("description") or str(error)).rstrip(".")
-    if line is None:
-        return GqlError(f"Syntax error: {reason}")
+    if line is None:  # then the reason may quote the text, or the text ends too early
+        quoted = re.search(r"'([^']+)'", reason)
+        offset = text.rfind(quoted[1]) if quoted else -1
+        place = position_in(text, offset if offset >= 0 else len(text.rstrip()))
+        return GqlError(f"Syntax error: {reason}", *place)
     shown = f" near '{word}'" if word and word not in reason else ""
     return GqlError(f"Syntax error: {reason}{shown}", line, max(end - len(word) + 1, 1))

@@ -208,7 +208,7 @@ def _constants(statement: s.Match) -> Constants:
             if isinstance(element, s.NodePattern | s.EdgePattern) and element.variable:
                 for name, value in element.properties:
                     if isinstance(value, exp.Parameter | exp.Literal):
-                        found[(element.variable.lower(), name.lower())] = value
+                        found[(element.variable.lower(), name.name.lower())] = value
     for condition in conjuncts(statement.where):
         if isinstance(condition, exp.EQ):
             for side, other in (

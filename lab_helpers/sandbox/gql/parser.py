@@ -6,6 +6,7 @@ adds statements and a few hooks to sqlglot's own expression grammar.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -15,10 +16,11 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from . import syntax as s
-from .errors import GqlError, from_parse_error
+from .errors import GqlError, from_parse_error, position_in
 from .pattern_parser import PatternParser
 
 _DIALECT = BigQuery()
+_UNCLOSED = {"`": "identifier literal", "*/": "comment"}
 _STATEMENT_WORDS = (
     "MATCH",
     "OPTIONAL",
@@ -38,16 +40,27 @@ _STATEMENT_WORDS = (
 def tokenize(text: str) -> list[Token]:
     """The tokens of a text. FILTER is a statement in GQL, so it loses its SQL meaning.
 
-    Raises GqlError for an unterminated string or comment.
+    Raises GqlError, with its place, for an unterminated string, name or comment.
     """
     try:
         tokens = _DIALECT.tokenize(text)
     except TokenError as error:
-        raise GqlError(f"Syntax error: {error}") from error
+        raise _from_token_error(error, text) from error
     for token in tokens:
         if token.token_type == TokenType.FILTER:
             token.token_type = TokenType.VAR
     return tokens
+
+
+def _from_token_error(error: TokenError, text: str) -> GqlError:
+    """The cause names what never ended, and the offset where it began."""
+    cause = error.__cause__ or error
+    unclosed = re.match(r"Missing (\S+) from \d+:(\d+)", str(cause))
+    if unclosed is None:
+        return GqlError(f"Syntax error: {cause}", *position_in(text, len(text)))
+    mark, start = unclosed[1], int(unclosed[2])
+    kind = _UNCLOSED.get(mark, "string literal")
+    return GqlError(f"Syntax error: Unclosed {kind}", *position_in(text, start))
 
 
 def parse(text: str) -> exp.Expression:
@@ -58,7 +71,8 @@ def parse(text: str) -> exp.Expression:
     except ParseError as error:
         raise from_parse_error(error, text) from error
     if len(trees) != 1:
-        raise GqlError("Expected one statement")
+        place = position_in(text, len(text.rstrip()))
+        raise GqlError(f"Expected one statement but got {len(trees)}", *place)
     return trees[0]
 
 
@@ -76,11 +90,11 @@ class GqlParser(PatternParser):
         self.skip_hint()
         if self.next_is("GRAPH") and self._next and self._next.token_type != TokenType.DOT:
             self._advance()
-            graph = self.dotted_name()
+            named, graph = self._curr, self.dotted_name()
             query = self.query()
             if self._curr and self._curr.token_type != TokenType.SEMICOLON:
                 self.fail(f"Syntax error: Unexpected {self.shown()}")
-            return s.GraphQuery(graph=graph, query=query)
+            return s.GraphQuery(graph=graph, query=query).update_positions(named)
         return super()._parse_statement()
 
     def query(self) -> s.Query:
@@ -256,12 +270,12 @@ class GqlParser(PatternParser):
         place = self.place()
         self._advance()
         self._advance()
-        graph = self.dotted_name()
+        named, graph = self._curr, self.dotted_name()
         query = self.graph_table_query()
         self.expect_token(TokenType.R_PAREN, ")")
         if self.next_is("TABLESAMPLE"):
             self.refuse("TABLESAMPLE")
-        found = s.GraphTable(graph=graph, query=query, position=place)
+        found = s.GraphTable(graph=graph, query=query, position=place).update_positions(named)
         found.set("alias", self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
         return found
 
@@ -308,6 +322,8 @@ class GqlParser(PatternParser):
             if self._match(TokenType.COMMA):
                 values.append(value)
                 continue
+            if len(names) != len(values):
+                self.fail("Syntax error: WITH takes name AS value, ... and then one result")
             self.expect_token(TokenType.R_PAREN, ")")
             return s.WithExpression(this=value, names=tuple(names), expressions=values)
 
@@ -319,7 +335,9 @@ class GqlParser(PatternParser):
 
     def graph_subquery(self, kind: str) -> s.GraphSubquery:
         self.expect_token(TokenType.L_BRACE, "{")
-        graph = self.dotted_name() if self.take("GRAPH") else None
+        graph = None
+        if self.take("GRAPH"):
+            named, graph = self._curr, self.dotted_name()
         position = self.place()
         if not self.next_is(*_STATEMENT_WORDS):
             if kind != "EXISTS":
@@ -330,7 +348,8 @@ class GqlParser(PatternParser):
         else:
             query = self.query()
         self.expect_token(TokenType.R_BRACE, "}")
-        return s.GraphSubquery(kind=kind, graph=graph, query=query)
+        found = s.GraphSubquery(kind=kind, graph=graph, query=query)
+        return found.update_positions(named) if graph else found
 
     def exists_query(self) -> s.Query:
         """EXISTS also takes MATCH statements without a RETURN."""
@@ -359,6 +378,8 @@ class GqlParser(PatternParser):
             kind = self.name().upper()
             self.take("OF")
             other = self._parse_column()
+            if other is None:
+                self.fail(f"Syntax error: Expected an element after {kind} OF")
             return s.GraphPredicate(this=this, kind=kind, expression=other, negated=negated)
         self._retreat(start)
         return super()._parse_is(this)

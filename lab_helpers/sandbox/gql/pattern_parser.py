@@ -20,14 +20,19 @@ _OPENS_TERM = (TokenType.L_PAREN, TokenType.DASH, TokenType.ARROW, TokenType.LT)
 class TokenReader(BigQuery.Parser):
     """The reading steps that every GQL rule shares."""
 
-    def place(self, token: Token | None = None) -> Position | None:
+    def place(self, token: Token | None = None) -> Position:
         token = token or self._curr or self._prev
-        if token is None:
-            return None
+        if not token:  # sqlglot's mark of the end is not None
+            return 1, 1
         return token.line, max(token.col - (token.end - token.start), 1)
 
+    def validate_expression(self, expression, args=None):
+        if expression is None:  # what sqlglot makes of some calls without arguments
+            self.fail(f"Syntax error: An argument is missing before {self.shown()}")
+        return super().validate_expression(expression, args)
+
     def fail(self, message: str, kind: type[GqlError] = GqlError) -> None:
-        raise kind(message, *(self.place() or (None, None)))
+        raise kind(message, *self.place())
 
     def refuse(self, construct: str) -> None:
         self.fail(refusal(construct), Unsupported)
@@ -35,7 +40,7 @@ class TokenReader(BigQuery.Parser):
     def next_is(self, *words: str) -> bool:
         token = self._curr
         return (
-            token is not None
+            bool(token)
             and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
             and token.text.upper() in words
         )
@@ -56,8 +61,8 @@ class TokenReader(BigQuery.Parser):
 
     def name(self) -> str:
         token = self._curr
-        quoted = token is not None and token.token_type == TokenType.IDENTIFIER
-        if token is None or not (quoted or re.match(r"[^\W\d]", token.text)):
+        quoted = bool(token) and token.token_type == TokenType.IDENTIFIER
+        if not token or not (quoted or re.match(r"[^\W\d]", token.text)):
             self.fail(f"Syntax error: Expected a name but got {self.shown()}")
         if token.token_type == TokenType.STRING:
             self.fail(f"Syntax error: Expected a name but got the string '{token.text}'")
@@ -207,9 +212,13 @@ class PatternParser(TokenReader):
         return low or 0, high
 
     def bound(self) -> int | None:
-        if not self._match(TokenType.NUMBER):
+        token = self._curr
+        if not token or token.token_type != TokenType.NUMBER:
             return None
-        return int(self._prev.text)
+        if not token.text.isdigit():
+            self.fail(f"Syntax error: A quantifier bound is a whole number, not {self.shown()}")
+        self._advance()
+        return int(token.text)
 
     def parenthesised(self) -> s.Term:
         position = self.place()
@@ -299,8 +308,9 @@ class PatternParser(TokenReader):
             return False
         return bool(self._next and self._next.token_type not in _OPENS_FILLER)
 
-    def property_pair(self) -> tuple[str, exp.Expression]:
-        name = self.name()
+    def property_pair(self) -> tuple[exp.Identifier, exp.Expression]:
+        token = self._curr
+        name = exp.to_identifier(self.name()).update_positions(token)
         self.expect_token(TokenType.COLON, ":")
         return name, self.scalar()
 

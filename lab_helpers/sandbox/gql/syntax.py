@@ -55,7 +55,7 @@ class ElementPattern:
     variable: str | None = None
     label: LabelExpression | None = None
     where: exp.Expression | None = None
-    properties: tuple[tuple[str, exp.Expression], ...] = ()
+    properties: tuple[tuple[exp.Identifier, exp.Expression], ...] = ()
     cost: exp.Expression | None = None
     position: Position | None = None
 
