@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
+# What grants access: an OAuth token, an API key, a signed assertion, whatever follows "Bearer".
+_SECRETS = re.compile(
+    r"ya29\.[\w.-]+|AIza[\w-]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*"
+    r"|(?<=Bearer )\S+|(?<=[?&]key=)[^&\s]+|(?<=access_token=)[^&\s]+",
+    re.I,
+)
+
+
+def scrubbed(text: str) -> str:
+    """The text of a failure without tokens and keys, fit to be shown and stored."""
+    return _SECRETS.sub("…", text)
+
 
 class LabError(Exception):
     """A mistake or an outage a person can mend. In a notebook it prints three lines, no traceback.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab_helpers.config import LabConfig
+from lab_helpers.errors import scrubbed
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Embedded:
 
 
 JSON, CHOICE = "application/json", "text/x.enum"
+
+
+def is_gemini(model: str) -> bool:
+    """True for a Gemini model's name, short or as Vertex AI spells it in full."""
+    return model.rsplit("/", 1)[-1].startswith("gemini")
 
 
 class Model:
@@ -106,11 +112,13 @@ class Model:
         except TimeoutError:
             return ModelReply(None, f"no answer within {self._config.model_timeout_ms} ms")
         except Exception as error:
-            return ModelReply(None, f"{type(error).__name__}: {str(error)[:160]}")
+            return ModelReply(None, f"{type(error).__name__}: {scrubbed(str(error))[:160]}")
 
     async def _call(
         self, model: str, system: str, prompt: str, max_tokens: int, kind: str | None, schema: Any
     ) -> ModelReply:
+        if not self._gemini(model):
+            return await self._through_adk(model, system, prompt, max_tokens, kind, schema)
         from google.genai import errors, types
 
         client = await asyncio.to_thread(self._connect)
@@ -148,6 +156,39 @@ class Model:
             return ModelReply(None, "the model gave no text (blocked or empty)")
         return ModelReply(answer.text)
 
+    def _gemini(self, model: str) -> bool:
+        # An endpoint of one's own speaks Gemini's wire, whatever the model is called.
+        return self._config.model_endpoint is not None or is_gemini(model)
+
+    async def _through_adk(
+        self, model: str, system: str, prompt: str, max_tokens: int, kind: str | None, schema: Any
+    ) -> ModelReply:
+        """A model that is not Gemini, by the class ADK's registry has for its name."""
+        from google.adk.models import LLMRegistry, LlmRequest
+        from google.genai import types
+
+        request = LlmRequest(
+            model=model,
+            contents=[types.Content(role="user", parts=[types.Part(text=prompt)])],
+            config=types.GenerateContentConfig(
+                system_instruction=system,
+                max_output_tokens=max_tokens,
+                temperature=0.0,
+                response_mime_type=kind,
+                response_schema=schema,
+            ),
+        )
+        llm = await asyncio.to_thread(LLMRegistry.new_llm, model)
+        said = [
+            part.text or ""
+            async for answer in llm.generate_content_async(request)
+            if not answer.partial
+            for part in (answer.content.parts if answer.content else None) or ()
+        ]
+        if not any(said):
+            return ModelReply(None, "the model gave no text (blocked or empty)")
+        return ModelReply("".join(said))
+
     def _connect(self) -> Any:
         if self._client is None:
             from google import genai
@@ -172,23 +213,34 @@ class Model:
         }
 
     def streaming(self) -> Any:
-        """The lab's model as ADK's agents take one, under the same deadline, one attempt."""
-        from google.adk.models import Gemini
+        """The lab's model as ADK's agents take one, under the same deadline.
+
+        Gemini gets one attempt; another model is ADK's own class for it, as the registry makes it.
+        """
+        from google.adk.models import Gemini, LLMRegistry
         from google.genai import types
 
         seconds = self._config.model_timeout_ms / 1000
-
-        class BoundedGemini(Gemini):
-            async def generate_content_async(
-                self, llm_request: Any, stream: bool = False
-            ) -> AsyncIterator[Any]:
-                async with asyncio.timeout(seconds):
-                    async for part in super().generate_content_async(llm_request, stream):
-                        yield part
-
-        return BoundedGemini(
+        if not self._gemini(self._config.model):
+            made = LLMRegistry.new_llm(self._config.model)
+            return _bounded_class(type(made), seconds)(model=made.model)
+        return _bounded_class(Gemini, seconds)(
             model=self._config.model,
             client_kwargs=self._account(),
             base_url=self._config.model_endpoint,
             retry_options=types.HttpRetryOptions(attempts=1),
         )
+
+
+def _bounded_class(kind: Any, seconds: float) -> Any:
+    """`kind`, one of ADK's classes of models, with an end to every call."""
+
+    class Bounded(kind):
+        async def generate_content_async(
+            self, llm_request: Any, stream: bool = False
+        ) -> AsyncIterator[Any]:
+            async with asyncio.timeout(seconds):
+                async for part in super().generate_content_async(llm_request, stream):
+                    yield part
+
+    return Bounded
