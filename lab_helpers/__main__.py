@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from lab_helpers import bootstrap
 from lab_helpers.errors import LabError
@@ -22,13 +24,15 @@ def start(args: argparse.Namespace) -> int:
     print(lab.provision(progress=_line))
     lab.close()
     words = ["--no-browser"] if args.no_browser else []
+    words.append(f"--LabApp.app_settings_dir={_quiet_settings(lab.config.home)}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         words.append("--allow-root")
-    print("\nOpening JupyterLab; where no browser opens, use the address it prints below.")
+    print("\nOpening JupyterLab; without a browser, use the address below.", flush=True)
     command = [
         sys.executable,
         "-m",
         "jupyterlab",
+        "--log-level=ERROR",  # the address is printed all the same
         f"--LabApp.default_url=/lab/tree/{FIRST}",
         *words,
     ]
@@ -172,6 +176,15 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _quiet_settings(home: Path) -> Path:
+    """A folder of settings for JupyterLab: its question about news would lie over the notebook."""
+    folder = home / "jupyterlab"
+    folder.mkdir(parents=True, exist_ok=True)
+    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+    (folder / "overrides.json").write_text(json.dumps(quiet), encoding="utf-8")
+    return folder
 
 
 def _line(done: int, total: int, step: str) -> None:
