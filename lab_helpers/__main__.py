@@ -114,7 +114,7 @@ def doctor(args: argparse.Namespace) -> int:
     """Say what is installed, where the lab runs, and what is wrong."""
     from lab_helpers import doctor
 
-    return doctor.run()
+    return doctor.run_cloud() if args.cloud else doctor.run()
 
 
 def sandbox(args: argparse.Namespace) -> int:
@@ -159,6 +159,7 @@ def main(argv: list[str] | None = None) -> int:
     }
     made["start"].add_argument("--no-browser", action="store_true", help="only print the address")
     made["demo"].add_argument("--json", action="store_true", help="print it for machines")
+    made["doctor"].add_argument("--cloud", action="store_true", help="is LAB_PROJECT ready?")
     made["provision"].add_argument("--scale", type=int, default=1, help="1 is 2,000 orders")
     made["reset"].add_argument("--all", action="store_true", help="also empty the trail")
     made["sandbox"].add_argument("action", choices=("start", "status", "env", "logs", "stop"))

@@ -28,6 +28,15 @@ def run() -> int:
     return worst
 
 
+def run_cloud() -> int:
+    """Print the cloud project's pre-flight; 0 when it is green. Creates nothing."""
+    from lab_helpers.lab import Lab
+
+    found = Lab(LabConfig.from_env()).cloud_preflight()
+    print(found)
+    return 0 if found.green else 1
+
+
 def findings() -> Iterator[Finding]:
     yield OK, f"Python {platform.python_version()} on {platform.system()} ({sys.prefix})"
     yield from _packages()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lab_helpers.agents.model import Model
     from lab_helpers.agents.refund.agent import RefundAgent
     from lab_helpers.checks import CheckResult, Progress
+    from lab_helpers.cloud_preflight import CloudPreflight
     from lab_helpers.faults import Faults
     from lab_helpers.preflight import Preflight
     from lab_helpers.provision.install import Provisioned
@@ -152,7 +153,12 @@ class Lab:
     # -- setting up and putting back ----------------------------------------------------------
 
     def provision(self, scale: int = 1, progress: Any = True) -> Provisioned:
-        """Create both stores where missing, with a progress bar. Again, it changes nothing."""
+        """Create both stores where missing, with a progress bar. Again, it changes nothing.
+
+        In the cloud nothing is created before the project's pre-flight is green.
+        """
+        if self.config.backend == "cloud":
+            self._require_project()
         from lab_helpers.provision.install import provision
         from lab_helpers.ui.progress import progress_bar
 
@@ -160,6 +166,13 @@ class Lab:
         made = provision(self.config, self.spanner, self.bigquery, scale=scale, progress=tell)
         self.__dict__["_provisioned"] = True
         return made
+
+    def _require_project(self) -> None:
+        from lab_helpers.cloud_preflight import Asker, account_session, require
+
+        asker = Asker(account_session())
+        if not self.is_provisioned():
+            require(self.config, asker)
 
     def ready(self) -> None:
         """For a notebook's setup cell: stores in place, demo orders as on day one, one line."""
@@ -410,6 +423,18 @@ class Lab:
         from lab_helpers.preflight import preflight
 
         return preflight(self)
+
+    def cloud_preflight(self) -> CloudPreflight:
+        """What the cloud project lacks, each with the command that mends it; creates nothing."""
+        from lab_helpers.cloud_preflight import cloud_preflight
+
+        if self.config.backend != "cloud":
+            raise LabError(
+                "There is no cloud project to look at.",
+                "The lab runs on this machine: LAB_PROJECT is not set.",
+                "Set LAB_PROJECT, restart the kernel and open the lab again.",
+            )
+        return cloud_preflight(self.config)
 
     def close(self) -> None:
         """Close the clients. The sandbox keeps running for other kernels."""
