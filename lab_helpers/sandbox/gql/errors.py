@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -59,6 +60,17 @@ def error_at(node: object, message: str, kind: type[GqlError] = GqlError) -> Gql
     """An error of `kind` that points at a node (or at nothing when the node has no position)."""
     place = position_of(node)
     return kind(message, *place) if place else kind(message)
+
+
+@contextmanager
+def placed_at(node: object) -> Iterator[None]:
+    """An error that knows no place of its own is about `node`."""
+    try:
+        yield
+    except GqlError as error:
+        if error.line is None and (place := position_of(node)):
+            error.line, error.column = place
+        raise
 
 
 def refusal(construct: str) -> str:

@@ -20,6 +20,7 @@ from .errors import GqlError, from_parse_error, position_in
 from .pattern_parser import PatternParser
 
 _DIALECT = BigQuery()
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _UNCLOSED = {"`": "identifier literal", "*/": "comment"}
 _STATEMENT_WORDS = (
     "MATCH",
@@ -49,6 +50,9 @@ def tokenize(text: str) -> list[Token]:
     for token in tokens:
         if token.token_type == TokenType.FILTER:
             token.token_type = TokenType.VAR
+        elif token.token_type == TokenType.NUMBER and not _NUMBER.fullmatch(token.text):
+            place = position_in(text, token.start)
+            raise GqlError(f"Syntax error: '{token.text}' is not a number", *place)
     return tokens
 
 

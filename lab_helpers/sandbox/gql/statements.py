@@ -14,7 +14,7 @@ from . import syntax as s
 from .aggregate_syntax import HORIZONTAL, NONE, VERTICAL
 from .columns import exported, rebound
 from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
-from .errors import GqlError, did_you_mean, error_at
+from .errors import GqlError, did_you_mean, error_at, placed_at
 from .expressions import Translator
 from .labels import label_names
 from .matching import match
@@ -132,27 +132,31 @@ class Lowering:
         pending = list(statements)
         while pending:
             statement = pending.pop(0)
-            if isinstance(statement, s.Match):
-                with self.aggregating(HORIZONTAL):
-                    working = match(self, statement, working)
-            elif isinstance(statement, s.Let):
-                working = self.let(statement, working)
-            elif isinstance(statement, s.Filter):
-                working = self.filter(statement, working)
-            elif isinstance(statement, s.For):
-                working = self.for_each(statement, working)
-            elif isinstance(statement, s.OrderBy):
-                limits = []
-                while pending and isinstance(pending[0], s.Limit):
-                    limits.append(pending.pop(0))
-                working = self.order(statement, limits, working)
-            elif isinstance(statement, s.Limit):
-                working = self.order(None, [statement], working)
-            elif isinstance(statement, s.Projection):
-                working = project(self, statement, working)
-            else:
-                working = self.call(statement, working)
+            with placed_at(statement):
+                working = self.step(statement, pending, working)
         return working
+
+    def step(self, statement: s.Statement, pending: list, working: Working) -> Working:
+        """One statement; ORDER BY takes the limits behind it from those that are pending."""
+        if isinstance(statement, s.Match):
+            with self.aggregating(HORIZONTAL):
+                return match(self, statement, working)
+        if isinstance(statement, s.Let):
+            return self.let(statement, working)
+        if isinstance(statement, s.Filter):
+            return self.filter(statement, working)
+        if isinstance(statement, s.For):
+            return self.for_each(statement, working)
+        if isinstance(statement, s.OrderBy):
+            limits = []
+            while pending and isinstance(pending[0], s.Limit):
+                limits.append(pending.pop(0))
+            return self.order(statement, limits, working)
+        if isinstance(statement, s.Limit):
+            return self.order(None, [statement], working)
+        if isinstance(statement, s.Projection):
+            return project(self, statement, working)
+        return self.call(statement, working)
 
     @contextmanager
     def aggregating(self, meaning: str) -> Iterator[None]:
