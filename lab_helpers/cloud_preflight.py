@@ -153,6 +153,10 @@ def _roles(asker: Asker, config: LabConfig) -> Iterator[Line]:
     needed = schema.document("cloud/requirements.json")["permissions"]
     path = f"v1/projects/{config.project}:testIamPermissions"
     status, found = asker.ask("cloudresourcemanager", path, {"permissions": list(needed)})
+    if status == 400:
+        # One name that the project's IAM does not know refuses the whole question.
+        yield Line(NOTE, f"roles could not be looked at ({_said(found, status)})")
+        return
     if status != 200:
         yield _refused("Roles", status, found, config)
         return

@@ -291,7 +291,7 @@ def catalog_lookup(config: LabConfig, endpoint: str | None = None) -> Callable[[
 
     def lookup() -> set[str]:
         parent = f"projects/{config.project}/locations/global/glossaries/soa-business-glossary"
-        with _catalog_client(endpoint) as client:
+        with catalog_client(endpoint) as client:
             # Without a timeout of ours the client would wait for ever, and the customer with it.
             terms = client.list_glossary_terms(parent=parent, timeout=CATALOG_TIMEOUT_S)
             return {term.name.rsplit("/", 1)[-1] for term in terms}
@@ -299,7 +299,8 @@ def catalog_lookup(config: LabConfig, endpoint: str | None = None) -> Callable[[
     return lookup
 
 
-def _catalog_client(endpoint: str | None) -> Any:
+def catalog_client(endpoint: str | None = None) -> Any:
+    """A BusinessGlossaryServiceClient; `endpoint` (host:port) is a local server to ask instead."""
     from google.cloud import dataplex_v1
 
     if endpoint is None:

@@ -228,7 +228,8 @@ class Lab:
         from lab_helpers.provision.cleanup import cleanup
         from lab_helpers.ui.tables import Table
 
-        rows = cleanup(self.config, self.spanner, self.bigquery, confirm=confirm)
+        terms = configuration.catalog_client() if self.config.backend == "cloud" else None
+        rows = cleanup(self.config, self.spanner, self.bigquery, terms, confirm=confirm)
         if confirm:
             for name in ("operations", "refund", "gate", "concierge", "trail", "_provisioned"):
                 self.__dict__.pop(name, None)

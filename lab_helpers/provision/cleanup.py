@@ -8,15 +8,22 @@ from google.api_core.exceptions import NotFound
 from google.cloud import bigquery
 
 from lab_helpers.config import LabConfig
+from lab_helpers.provision import glossary
 from lab_helpers.provision.install import LABELS
 
 
 def cleanup(
-    config: LabConfig, spanner_client: Any, bigquery_client: bigquery.Client, *, confirm: bool
+    config: LabConfig,
+    spanner_client: Any,
+    bigquery_client: bigquery.Client,
+    glossary_client: Any = None,
+    *,
+    confirm: bool,
 ) -> list[dict[str, str]]:
     """The lab's resources, one row each; removed when `confirm is True`.
 
-    A dataset or an instance without the lab's label is left alone and said to be.
+    A dataset, an instance or a glossary without the lab's label is left alone and said to be.
+    `glossary_client` is None where there is no Knowledge Catalog.
     """
     rows: list[dict[str, str]] = []
 
@@ -52,4 +59,15 @@ def cleanup(
             d for d in instance.list_databases() if d.name.rsplit("/", 1)[-1] != config.database
         ]
         row("Spanner instance", config.instance, ours and not others, instance.delete)
+    if glossary_client is not None:
+        found = glossary.find(glossary_client, config.project)
+        if found is not None:
+            ours = LABELS.items() <= dict(found.labels).items()
+            name = found.name.rsplit("/", 1)[-1]
+            row(
+                "Knowledge Catalog glossary",
+                name,
+                ours,
+                lambda: glossary.remove(glossary_client, config.project),
+            )
     return rows

@@ -11,6 +11,7 @@ from google.api_core.exceptions import (
     AlreadyExists,
     BadRequest,
     Forbidden,
+    GoogleAPICallError,
     InvalidArgument,
     NotFound,
 )
@@ -18,8 +19,9 @@ from google.cloud import bigquery
 from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
 from google.cloud.spanner_v1 import KeySet
 
-from lab_helpers.config import LabConfig
-from lab_helpers.provision import batches, coffee, store
+from lab_helpers.config import LabConfig, catalog_client
+from lab_helpers.errors import scrubbed
+from lab_helpers.provision import batches, coffee, glossary, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
 from lab_helpers.stores.lineage import said_by
@@ -94,6 +96,8 @@ def provision(
         ("BigQuery dataset and tables", lambda: _lineage_tables(bigquery_client, config)),
         ("ActionLineageGraph", lambda: _lineage_graph(bigquery_client, config)),
     ]
+    if config.backend == "cloud":
+        steps.append(("Knowledge Catalog glossary and terms", lambda: _glossary(config)))
     for n, (label, step) in enumerate(steps):
         if progress:
             progress(n, len(steps), label)
@@ -253,6 +257,16 @@ def _made_lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
     for statement in schema.ddl("action_lineage_graph", config.dataset):
         client.query(statement).result()
     return True
+
+
+def _glossary(config: LabConfig) -> bool:
+    try:
+        with catalog_client() as client:
+            return glossary.make(client, config.project, LABELS)
+    except GoogleAPICallError as refusal:
+        # The lab's terms are also in its glossary file, and every turn says which one governed.
+        said = scrubbed(refusal.message).splitlines()[0]
+        raise NotHere(f"not made; the glossary file governs ({said})") from None
 
 
 def _load(database: Any, tables: Iterable[tuple[str, list[store.Row]]]) -> None:

@@ -161,6 +161,7 @@ def test_what_is_wrong_comes_with_the_command_that_mends_it(answers, text, do):
             {DATASET: (200, {"location": "us-central1"}), JOBS: error(400, "needs an edition")},
             "runs no GQL here yet (400 needs an edition); the lab gives the same rows",
         ),
+        ({ROLES: error(400, "what is that?")}, "roles could not be looked at (400 what is that?)"),
         ({MODEL: error(429, "slow down")}, "out of quota now; turns answer by template"),
     ],
 )
