@@ -97,7 +97,14 @@ def _drop(ddl: gql.DropGraph, name: Name, statement: Statement, store: GraphStor
 async def _ask(statement: Statement, context: AppContext, store: GraphStore) -> Outcome:
     names = store.mentioned(statement.sql, statement.scope)
     graphs = {spelling: store.graph(name) for spelling, name in names.items()}
-    lowered = gql.lower(statement.sql, graphs, store.tables(statement.scope))
+    try:
+        lowered = gql.lower(statement.sql, graphs, store.tables(statement.scope))
+    except gql.GraphNotFound as error:
+        # the front end knew the graphs that the text names, and can only suggest from those
+        others = [] if graphs else store.names(statement.scope.project)
+        known = [f"{n.dataset}.{n.object}" for n in others]
+        hint = gql.did_you_mean(error.graph, known)
+        raise gql.GqlError(error.message + hint, error.line, error.column) from error
     bound = parameters.bind(lowered.tree, statement.parameters)
     sql = bound.tree.sql("duckdb")
     if statement.dry_run:

@@ -18,7 +18,7 @@ Modules, from the text down: `errors` and `syntax` (what went wrong, what was wr
 """
 
 from .ddl import CreateGraph, DropGraph, is_graph_ddl, parse_graph_ddl
-from .errors import GqlError, Unsupported
+from .errors import GqlError, GraphNotFound, Unsupported, did_you_mean
 from .googlesql import googlesql
 from .lower import Lowered, lower, mentions_graph
 from .schema import PropertyGraph, Tables, build_graph
@@ -27,11 +27,13 @@ __all__ = [
     "CreateGraph",
     "DropGraph",
     "GqlError",
+    "GraphNotFound",
     "Lowered",
     "PropertyGraph",
     "Tables",
     "Unsupported",
     "build_graph",
+    "did_you_mean",
     "googlesql",
     "is_graph_ddl",
     "lower",

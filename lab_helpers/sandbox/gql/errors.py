@@ -33,6 +33,12 @@ class Unsupported(GqlError):
     """A valid construct that this front end does not run; the message names it."""
 
 
+class GraphNotFound(GqlError):
+    """A query names a graph that is not there; `graph` is the name as written."""
+
+    graph: str = ""
+
+
 Position = tuple[int, int]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from .sqlnodes import select
 from .statements import Lowering
 
 CACHE_SIZE = 256
+_BROKEN_GQL = re.compile(r"^\s*GRAPH\s|\bGRAPH_TABLE\s*\(", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,8 @@ def mentions_graph(sql: str) -> bool:
         return False
     try:
         tokens = [t for t in tokenize(sql) if t.token_type != TokenType.HINT]
-    except GqlError:
-        return False
+    except GqlError:  # a string that never ends: what stands before it must decide
+        return _BROKEN_GQL.search(sql) is not None
     if _starts_graph(tokens):
         return True
     for i, token in enumerate(tokens[:-1]):

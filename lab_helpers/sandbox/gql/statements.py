@@ -14,7 +14,7 @@ from . import syntax as s
 from .aggregate_syntax import HORIZONTAL, NONE, VERTICAL
 from .columns import exported, rebound
 from .elements import Element, ElementList, Path, Scalar, StructElement, Value, expression_of
-from .errors import GqlError, did_you_mean, error_at, placed_at
+from .errors import GqlError, GraphNotFound, did_you_mean, error_at, placed_at
 from .expressions import Translator
 from .labels import label_names
 from .matching import match
@@ -68,7 +68,9 @@ class Lowering:
             )
         if found is None:
             hint = did_you_mean(name, self.graphs)
-            raise error_at(node, f"Property graph not found: {name}{hint}")
+            error = error_at(node, f"Property graph not found: {name}{hint}", GraphNotFound)
+            error.graph = name
+            raise error
         self.used_graphs[found.name] = found
         return found
 

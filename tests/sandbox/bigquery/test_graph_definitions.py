@@ -154,6 +154,20 @@ def test_a_graph_follows_its_tables_when_they_are_made_anew(people: str, ask: As
     assert ask(query) == [("Zed",)]
 
 
+def test_views_are_element_tables(people: str, ask: Ask) -> None:
+    ask("CREATE VIEW {d}.named AS SELECT id, UPPER(name) AS name FROM {d}.person")
+    ask("CREATE VIEW {d}.recent AS SELECT a, b FROM {d}.knows WHERE since > 2001")
+    ask(
+        "CREATE PROPERTY GRAPH {d}.Seen NODE TABLES ({d}.named KEY (id) LABEL Person)"
+        " EDGE TABLES ({d}.recent KEY (a, b) SOURCE KEY (a) REFERENCES named (id)"
+        " DESTINATION KEY (b) REFERENCES named (id) LABEL Knows NO PROPERTIES)"
+    )
+
+    assert ask("GRAPH {d}.Seen MATCH (x)-[:Knows]->(y) RETURN x.name AS x, y.name AS y") == [
+        ("BOB", "CYD")
+    ]
+
+
 def test_the_last_declared_primary_key_counts(ask: Ask) -> None:
     ask("CREATE TABLE {d}.thing (id INT64, other INT64)")
     graph = "CREATE OR REPLACE PROPERTY GRAPH {d}.Things NODE TABLES ({d}.thing)"

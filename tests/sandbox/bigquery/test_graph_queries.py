@@ -124,7 +124,15 @@ def test_a_parameter_keeps_its_declared_type(people: str, client: bigquery.Clien
 @pytest.mark.parametrize(
     ("sql", "says"),
     [
-        ("GRAPH {d}.People MATCH (p:Persn) RETURN p.id", r"Persn.*\[at 1:\d+\]"),
+        (
+            "GRAPH {d}.People MATCH (p:Persn) RETURN p.id",
+            r"Persn.*did you mean 'Person'\?.*\[at 1:\d+\]",
+        ),
+        (
+            "GRAPH {d}.People MATCH (p {nme: 'Ada'}) RETURN p.id",
+            r"nme.*did you mean 'name'\?.*\[at 1:\d+\]",
+        ),
+        ("GRAPH {d}.Peple MATCH (p) RETURN p.id", r"Peple.*did you mean.*People"),
         ("GRAPH {d}.People MATCH (p)\nRETURN p.nothing", r"nothing.*\[at 2:\d+\]"),
         ("GRAPH {d}.Nobody MATCH (p) RETURN p.id", r"Nobody"),
         ("GRAPH nowhere.People MATCH (p) RETURN p.id", r"nowhere\.People"),
