@@ -18,7 +18,7 @@ Modules, from the text down: `errors` and `syntax` (what went wrong, what was wr
 """
 
 from .ddl import CreateGraph, DropGraph, is_graph_ddl, parse_graph_ddl
-from .errors import GqlError, GraphNotFound, Unsupported, did_you_mean
+from .errors import GqlError, GraphNotFound, Unsupported, did_you_mean, from_token_error
 from .googlesql import googlesql
 from .lower import Lowered, lower, mentions_graph
 from .schema import PropertyGraph, Tables, build_graph
@@ -34,6 +34,7 @@ __all__ = [
     "Unsupported",
     "build_graph",
     "did_you_mean",
+    "from_token_error",
     "googlesql",
     "is_graph_ddl",
     "lower",

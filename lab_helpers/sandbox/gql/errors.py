@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, TokenError
+
+_UNCLOSED = {"`": "identifier literal", "*/": "comment"}
 
 
 class GqlError(Exception):
@@ -110,3 +112,14 @@ def from_parse_error(error: ParseError, text: str) -> GqlError:
         return GqlError(f"Syntax error: {reason}", *place)
     shown = f" near '{word}'" if word and word not in reason else ""
     return GqlError(f"Syntax error: {reason}{shown}", line, max(end - len(word) + 1, 1))
+
+
+def from_token_error(error: TokenError, text: str) -> GqlError:
+    """The cause names what never ended, and the offset where it began."""
+    cause = error.__cause__ or error
+    unclosed = re.match(r"Missing (\S+) from \d+:(\d+)", str(cause))
+    if unclosed is None:
+        return GqlError(f"Syntax error: {cause}", *position_in(text, len(text)))
+    mark, start = unclosed[1], int(unclosed[2])
+    kind = _UNCLOSED.get(mark, "string literal")
+    return GqlError(f"Syntax error: Unclosed {kind}", *position_in(text, start))

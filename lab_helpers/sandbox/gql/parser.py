@@ -16,12 +16,11 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from . import syntax as s
-from .errors import GqlError, from_parse_error, position_in
+from .errors import GqlError, from_parse_error, from_token_error, position_in
 from .pattern_parser import PatternParser
 
 _DIALECT = BigQuery()
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-_UNCLOSED = {"`": "identifier literal", "*/": "comment"}
 _STATEMENT_WORDS = (
     "MATCH",
     "OPTIONAL",
@@ -46,7 +45,7 @@ def tokenize(text: str) -> list[Token]:
     try:
         tokens = _DIALECT.tokenize(text)
     except TokenError as error:
-        raise _from_token_error(error, text) from error
+        raise from_token_error(error, text) from error
     for token in tokens:
         if token.token_type == TokenType.FILTER:
             token.token_type = TokenType.VAR
@@ -54,17 +53,6 @@ def tokenize(text: str) -> list[Token]:
             place = position_in(text, token.start)
             raise GqlError(f"Syntax error: '{token.text}' is not a number", *place)
     return tokens
-
-
-def _from_token_error(error: TokenError, text: str) -> GqlError:
-    """The cause names what never ended, and the offset where it began."""
-    cause = error.__cause__ or error
-    unclosed = re.match(r"Missing (\S+) from \d+:(\d+)", str(cause))
-    if unclosed is None:
-        return GqlError(f"Syntax error: {cause}", *position_in(text, len(text)))
-    mark, start = unclosed[1], int(unclosed[2])
-    kind = _UNCLOSED.get(mark, "string literal")
-    return GqlError(f"Syntax error: Unclosed {kind}", *position_in(text, start))
 
 
 def parse(text: str) -> exp.Expression:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlglot.dialects.bigquery import BigQuery
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
+from lab_helpers.sandbox.gql import from_token_error
 from lab_helpers.sandbox.spanner.errors import invalid
 
 
@@ -33,8 +34,8 @@ def tokenize(sql: str) -> list[Token]:
     tokens: list[Token] = []
     try:
         raw = BigQuery().tokenize(sql)
-    except SqlglotError as error:
-        raise invalid(f"Syntax error: {error}") from error
+    except TokenError as error:
+        raise invalid(str(from_token_error(error, sql))) from error
     for token in raw:
         if token.token_type in _QUOTED:
             tokens.append(Token(token.text, token.start, token.end, quoted=True))

@@ -87,8 +87,9 @@ def test_a_graph_query(shop, sql, params, types, expected):
     assert rows(shop, sql, params, types) == expected
 
 
-def test_an_element_comes_as_json(shop):
-    sql = "GRAPH Shop MATCH p = (:Person {id: 2})-[:PLACES]->() RETURN TO_JSON(p) AS path"
+@pytest.mark.parametrize("function", ["TO_JSON", "SAFE_TO_JSON"])
+def test_an_element_comes_as_json(shop, function):
+    sql = f"GRAPH Shop MATCH p = (:Person {{id: 2}})-[:PLACES]->() RETURN {function}(p) AS path"
     with shop.snapshot() as snapshot:
         result = snapshot.execute_sql(sql)
         [[path]] = list(result)
@@ -116,9 +117,12 @@ def test_a_transaction_reads_its_own_writes_through_the_graph(shop):
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("GRAPH Nope MATCH (n) RETURN n.id", "Nope"),
-        ("GRAPH Shop MATCH (n:Persn) RETURN n.id", r"Persn.*at 1:\d+"),
-        ("GRAPH Shop MATCH (n:Person) RETURN n.nme", r"nme.*at 1:\d+"),
+        ("GRAPH Nope MATCH (n) RETURN n.id", r"Nope.*at 1:7"),
+        ("GRAPH Shap MATCH (n) RETURN n.id", r"Shap; did you mean 'Shop'\?.*at 1:7"),
+        ("GRAPH Shop MATCH (n:Persn) RETURN n.id", r"Persn.*did you mean 'Person'\?.*at 1:21"),
+        ("GRAPH Shop MATCH (n:Person) RETURN n.nme", r"nme.*did you mean 'name'\?.*at 1:\d+"),
+        ("GRAPH Shop MATCH (n {nme: 'a'}) RETURN n.id", r"nme.*did you mean 'name'\?.*at 1:22"),
+        ("GRAPH Shop MATCH (n {name: 'a}) RETURN n.id", r"Unclosed string literal.*at 1:28"),
         ("GRAPH Shop MATCH (n:Person RETURN n.id", r"at 1:\d+"),
     ],
 )
@@ -167,6 +171,27 @@ def test_graph_ddl_made_replaced_and_dropped(make_database):
     with pytest.raises(exceptions.NotFound, match="Property graph not found: g"):
         database.update_ddl(["DROP PROPERTY GRAPH g"])
     database.update_ddl(["DROP TABLE n"]).result(10)
+
+
+def test_views_are_element_tables(make_database):
+    database = make_database(
+        "CREATE TABLE users (id INT64 NOT NULL, name STRING(MAX), boss INT64) PRIMARY KEY(id)",
+        "CREATE VIEW staff SQL SECURITY INVOKER AS"
+        " SELECT u.id AS id, UPPER(u.name) AS name FROM users AS u",
+        "CREATE VIEW bosses SQL SECURITY INVOKER AS"
+        " SELECT u.id AS id, u.boss AS boss FROM users AS u WHERE u.boss IS NOT NULL",
+        "CREATE PROPERTY GRAPH Firm NODE TABLES (staff KEY (id) LABEL Person)"
+        " EDGE TABLES (bosses KEY (id) SOURCE KEY (id) REFERENCES staff (id)"
+        " DESTINATION KEY (boss) REFERENCES staff (id) LABEL REPORTS_TO NO PROPERTIES)",
+    )
+    with database.batch() as batch:
+        batch.insert("users", ["id", "name", "boss"], [(1, "ann", None), (2, "bob", 1)])
+    ask = "GRAPH Firm MATCH (a)-[:REPORTS_TO]->(b) RETURN a.name AS a, b.name AS b"
+    assert rows(database, ask) == [["BOB", "ANN"]]
+    with pytest.raises(exceptions.FailedPrecondition, match="property graph `Firm` depends on it"):
+        database.update_ddl(["DROP VIEW staff"])
+    with pytest.raises(exceptions.InvalidArgument, match="KEY"):
+        database.update_ddl(["CREATE PROPERTY GRAPH Keyless NODE TABLES (staff)"])
 
 
 def test_graph_queries_inside_dml_are_left_out_by_name(shop):
