@@ -98,6 +98,9 @@ def provision(args: argparse.Namespace) -> int:
 
     lab = Lab.open()
     print(lab.provision(scale=args.scale, progress=_line))
+    if args.import_thelook:
+        lab.import_thelook()
+        print("✓ customers and orders of the public thelook store")
     return 0
 
 
@@ -161,6 +164,9 @@ def main(argv: list[str] | None = None) -> int:
     made["demo"].add_argument("--json", action="store_true", help="print it for machines")
     made["doctor"].add_argument("--cloud", action="store_true", help="is LAB_PROJECT ready?")
     made["provision"].add_argument("--scale", type=int, default=1, help="1 is 2,000 orders")
+    made["provision"].add_argument(
+        "--import-thelook", action="store_true", help="also copy BigQuery's public thelook store"
+    )
     made["reset"].add_argument("--all", action="store_true", help="also empty the trail")
     made["sandbox"].add_argument("action", choices=("start", "status", "env", "logs", "stop"))
     made["student"].add_argument("folder", nargs="?", help="notebooks/student where left out")

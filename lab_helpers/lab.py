@@ -174,6 +174,23 @@ class Lab:
         if not self.is_provisioned():
             require(self.config, asker)
 
+    def import_thelook(self, customers: int = 2_000) -> bool:
+        """Copy customers and orders of the public thelook store into Spanner, beside the lab's.
+
+        False where they are there already. Raises LabError in the sandbox, which has no such
+        tables.
+        """
+        self._need_provisioned()
+        if self.config.backend != "cloud":
+            raise LabError(
+                "The public thelook tables are not in the sandbox.",
+                "They are read from BigQuery with a cloud project.",
+                "Set LAB_PROJECT, or use `lab.provision(scale=...)` for a larger generated store.",
+            )
+        from lab_helpers.provision import thelook
+
+        return thelook.bring(self.operations.database, self.bigquery, customers=customers)
+
     def ready(self) -> None:
         """For a notebook's setup cell: stores in place, demo orders as on day one, one line."""
         self.provision()
