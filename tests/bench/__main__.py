@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.bench import concierge, gate
+from tests.bench import concierge, gate, load
 
 if TYPE_CHECKING:
     from lab_helpers.lab import Lab
@@ -196,6 +196,7 @@ async def measure(home: str) -> None:
     print(f"provisioning the demo: {provisioning:.1f} s")
     print(f"import and Lab.open() in a fresh interpreter: {cold_open(home):.1f} s")
     print(f"store: {install.state(lab.operations.database, 'scale')} × 2,000 orders")
+    await load.load(lab, home)
     lab.close()
 
 
