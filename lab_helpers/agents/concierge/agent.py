@@ -30,12 +30,12 @@ from lab_helpers.agents.concierge.embedding import (
     LocalEmbedder,
     embed_menu,
 )
-from lab_helpers.agents.concierge.result import ChatResult, Delta
+from lab_helpers.agents.concierge.result import ChatResult, Delta, finished, metrics
 from lab_helpers.agents.concierge.sessions import APP, Message, Sessions, identity
 from lab_helpers.agents.concierge.tools import Tools
 from lab_helpers.agents.concierge.turn import Turn
 from lab_helpers.agents.model import Model
-from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, new_id
+from lab_helpers.agents.trace import TRACE, Trace, dump, new_id
 from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.stores.coffee import MAX_TEXT, CoffeeStore
@@ -119,7 +119,7 @@ class Concierge:
         since = time.perf_counter()
         if problem := missing_project(self._config):
             turn.answer = problem
-            yield _result(turn, since)
+            yield finished(turn, since)
             return
         try:
             async for delta in self._answer(turn):
@@ -128,7 +128,7 @@ class Concierge:
             # The step that failed recorded itself; the guest gets a sentence, never a trace.
             _note(turn.trace, error)
             turn.answer, turn.spoke = answers.say("down", turn.language), "template"
-        result = _result(turn, since)
+        result = finished(turn, since)
         keeping = asyncio.ensure_future(self._keep(turn, result))
         self._keeping.add(keeping)
         keeping.add_done_callback(self._keeping.discard)
@@ -156,7 +156,9 @@ class Concierge:
         self.store.forget_caches()
 
     async def settled(self) -> None:
-        """Wait until the trail of every turn so far is delivered (or kept in the outbox)."""
+        """Wait until every turn so far is kept and its trail delivered (or in the outbox)."""
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(kept for kept in self._keeping if kept.get_loop() is loop))
         await asyncio.gather(*(asyncio.wrap_future(owed) for owed in list(self._owed)))
 
     def close(self) -> None:
@@ -321,9 +323,9 @@ class Concierge:
                 "query_text": search.wish,
                 "embedding": search.fresh_vector,
             }
-        metrics = {"metric_id": new_id("MET", 12), "trace_id": turn.trace.trace_id}
+        row = {"metric_id": new_id("MET", 12), "trace_id": turn.trace.trace_id}
         self.store.keep(
-            response=turn.response, embedding=embedding, metrics={**metrics, **_metrics(turn)}
+            response=turn.response, embedding=embedding, metrics={**row, **metrics(turn)}
         )
 
     # -- what is loaded once --------------------------------------------------------------------
@@ -381,55 +383,3 @@ def _who(persona: str | None, session: str) -> Any:
 def _note(trace: Trace, error: Exception) -> None:
     if trace.steps and trace.steps[-1].error is None:
         trace.steps[-1].error = type(error).__name__
-
-
-def _metrics(turn: Turn) -> dict[str, Any]:
-    """The seed's phases of the last search; {} where nothing was searched."""
-    if turn.tools is None or not turn.tools.searches:
-        return {}
-    search = turn.tools.searches[-1]
-    return {
-        "vector_query": search.wish,
-        "embedding_ms": round(search.embedding_ms, 3),
-        "spanner_ms": round(search.spanner_ms, 3),
-        "tool_ms": round(search.tool_ms, 3),
-        "results_count": len(search.products),
-        "products_found": [product.name for product in search.products],
-        "embedding_cache_hit": search.cache_hit,
-        "grounded_answer_mode": turn.mode,
-        "grounded_answer_ms": round(turn.phases.get("grounded_answer", 0.0), 3),
-    }
-
-
-def _sql_phases(turn: Turn) -> dict[str, float]:
-    """Milliseconds that the turn waited for each of Spanner's answers."""
-    phases = {}
-    if "response_cache" in turn.phases:
-        phases["response_cache"] = turn.phases["response_cache"]
-    if turn.tools is not None and turn.tools.searches:
-        search = turn.tools.searches[-1]
-        phases |= {"embedding_cache": search.lookup_ms, "vector_search": search.spanner_ms}
-    return {name: round(ms, 3) for name, ms in phases.items()}
-
-
-def _result(turn: Turn, since: float) -> ChatResult:
-    metrics = _metrics(turn)
-    return ChatResult(
-        answer=turn.answer,
-        session_id=turn.who.session_id,
-        response_time_ms=round(1e3 * (time.perf_counter() - since), 3),
-        intent_detected=turn.intent.label if turn.intent else None,
-        search_metrics=metrics,
-        from_cache=turn.from_cache,
-        embedding_cache_hit=bool(metrics.get("embedding_cache_hit")),
-        sql_phases=_sql_phases(turn),
-        trace_id=turn.trace.trace_id,
-        language=turn.language,
-        tone=turn.tone,
-        spoke=turn.spoke,
-        products=tuple(turn.products),
-        steps=tuple(
-            StepEvent("end", s.node_name, s.step_order, s.latency_ms, s.spoke, s.error)
-            for s in turn.trace.steps
-        ),
-    )

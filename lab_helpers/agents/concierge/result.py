@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from lab_helpers.agents.concierge.turn import Turn
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.stores.coffee import Product
 
@@ -84,3 +86,56 @@ class ChatResult:
             f"<p style='margin:2px 0 8px'><b>{html.escape(self.spoke)}:</b> {said}</p>"
             f"{badges}</div>"
         )
+
+
+def metrics(turn: Turn) -> dict[str, Any]:
+    """The seed's phases of the last search; {} where nothing was searched."""
+    if turn.tools is None or not turn.tools.searches:
+        return {}
+    search = turn.tools.searches[-1]
+    return {
+        "vector_query": search.wish,
+        "embedding_ms": round(search.embedding_ms, 3),
+        "spanner_ms": round(search.spanner_ms, 3),
+        "tool_ms": round(search.tool_ms, 3),
+        "results_count": len(search.products),
+        "products_found": [product.name for product in search.products],
+        "embedding_cache_hit": search.cache_hit,
+        "grounded_answer_mode": turn.mode,
+        "grounded_answer_ms": round(turn.phases.get("grounded_answer", 0.0), 3),
+    }
+
+
+def _sql_phases(turn: Turn) -> dict[str, float]:
+    """Milliseconds that the turn waited for each of Spanner's answers."""
+    phases = {}
+    if "response_cache" in turn.phases:
+        phases["response_cache"] = turn.phases["response_cache"]
+    if turn.tools is not None and turn.tools.searches:
+        search = turn.tools.searches[-1]
+        phases |= {"embedding_cache": search.lookup_ms, "vector_search": search.spanner_ms}
+    return {name: round(ms, 3) for name, ms in phases.items()}
+
+
+def finished(turn: Turn, since: float) -> ChatResult:
+    """The result of an answered turn; `since` is the counter when it began."""
+    found = metrics(turn)
+    return ChatResult(
+        answer=turn.answer,
+        session_id=turn.who.session_id,
+        response_time_ms=round(1e3 * (time.perf_counter() - since), 3),
+        intent_detected=turn.intent.label if turn.intent else None,
+        search_metrics=found,
+        from_cache=turn.from_cache,
+        embedding_cache_hit=bool(found.get("embedding_cache_hit")),
+        sql_phases=_sql_phases(turn),
+        trace_id=turn.trace.trace_id,
+        language=turn.language,
+        tone=turn.tone,
+        spoke=turn.spoke,
+        products=tuple(turn.products),
+        steps=tuple(
+            StepEvent("end", s.node_name, s.step_order, s.latency_ms, s.spoke, s.error)
+            for s in turn.trace.steps
+        ),
+    )
