@@ -163,9 +163,10 @@ def _rewrite(cell: Cell, source: str) -> None:
 
 
 def _moved(link: re.Match[str]) -> str:
-    # The notebooks lie beside each other in both folders; everything else is one folder up.
-    target = link[2]
-    return link[1] + (target if target.endswith(".ipynb") else f"../{target}")
+    # Student notebooks lie beside each other; everything else is one folder up.
+    target = Path(link[2])
+    beside = target.suffix == ".ipynb" and target.stem not in NOT_FOR_STUDENTS
+    return link[1] + (link[2] if beside else f"../{link[2]}")
 
 
 def _lines(source: str) -> list[str]:

@@ -60,6 +60,7 @@ def test_only_stubs_and_their_checks_lose_their_output():
     ("link", "moved"),
     [
         ("[x](01_provision.ipynb)", "[x](01_provision.ipynb)"),
+        ("[x](instructor_demo.ipynb)", "[x](../instructor_demo.ipynb)"),
         ("![x](images/gate.png)", "![x](../images/gate.png)"),
         ("[x](https://example.org/a.png)", "[x](https://example.org/a.png)"),
         ("[x](#setup)", "[x](#setup)"),
