@@ -292,6 +292,18 @@ async def test_confirmation_names_the_turn_it_confirms(lab, say):
     assert rows[0]["c"] == asked.trace_id
 
 
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("list my last 2 orders", "Your orders (2 of 6): ORD-90137"),
+        ("list my last 9 orders", "Your orders: ORD-90137"),
+        ("muestra mis últimos 3 pedidos", "(3 de 6)"),
+    ],
+)
+async def test_a_list_cut_off_says_of_how_many(say, message, says):
+    assert says in (await say(message)).reply
+
+
 async def test_cards_are_those_the_reply_cites(say):
     result = await say("show my delivered orders")
     assert [c["order_id"] for c in result.candidate_orders] == [90163, 90124, 90158, 90131]

@@ -72,8 +72,7 @@ def checked(
         status = status if status in language.vocabulary()["statuses"] else None
         limit = answer.get("list_limit")
         limit = limit if type(limit) is int and 0 < limit < 100 else None
-        shown = tuple(o for o in orders if status is None or o.status == status)[:limit]
-        return Intent(reading.LIST, candidates=shown, status_filter=status, list_limit=limit)
+        return reading.listed(orders, status, limit)
     if kind not in ("REFUND_REQUEST", "ORDER_INFO"):
         return None
     # A product that was never bought wins over whatever order the model points at, and code has

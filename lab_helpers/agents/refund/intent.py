@@ -36,6 +36,8 @@ class Intent:
     refund_reason: str = ""
     status_filter: str | None = None
     list_limit: int | None = None
+    # How many orders a list would hold without its limit.
+    list_total: int | None = None
     # Why a clarify turn asks: "empty", "too_long", "malformed_id", "several_ids",
     # "several_orders", "nothing_pending" or "" (no order named).
     note: str = ""
@@ -238,5 +240,16 @@ _COUNT = re.compile(r"\b(?:last|latest|first|top|ultimos|ultimas|primeros)\s+(\d
 
 def _listing(text: str, pool: tuple[Order, ...], status: str | None) -> Intent:
     limit = int(m.group(1)) if (m := _COUNT.search(text)) else None
-    shown = tuple(o for o in pool if status is None or o.status == status)[:limit]
-    return Intent(LIST, candidates=shown, status_filter=status, list_limit=limit)
+    return listed(pool, status, limit)
+
+
+def listed(pool: Sequence[Order], status: str | None, limit: int | None) -> Intent:
+    """A list of orders, and how many there would be without the limit."""
+    found = tuple(o for o in pool if status is None or o.status == status)
+    return Intent(
+        LIST,
+        candidates=found[:limit],
+        status_filter=status,
+        list_limit=limit,
+        list_total=len(found),
+    )

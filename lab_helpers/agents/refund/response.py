@@ -33,6 +33,7 @@ def facts(turn: Turn) -> dict[str, Any]:
         "rejection_reason": action["rejection_reason"],
         "unmatched_product": intent.unmatched_product,
         "status_filter": intent.status_filter,
+        "list_total": intent.list_total,
         "note": intent.note,
         "detail": intent.detail,
         "candidate_orders": turn.candidates,

@@ -105,4 +105,6 @@ class _Speaker:
             return self.fill("down")
         status = self.statuses.get(self.f["status_filter"])
         label = self.replies["filter"].format(status=status) if status else ""
+        shown, total = len(self.f["candidate_orders"]), self.f.get("list_total") or 0
+        label += self.fill("some", shown=shown, total=total) if shown < total else ""
         return self.fill("list" if self.f["candidate_orders"] else "list_none", filter=label)
