@@ -32,8 +32,13 @@ def provisioned(lab_home):
 
 
 @pytest.fixture
-def lab(provisioned):
+def lab(provisioned, lab_home, monkeypatch):
     """The lab with the demo orders as on the first day."""
+    from lab_helpers import sandbox
+
+    # Another test of this process may have opened a lab elsewhere.
+    for name, value in sandbox.env(lab_home).items():
+        monkeypatch.setenv(name, value)
     provisioned.reset_orders()
     return provisioned
 
