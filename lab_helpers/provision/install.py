@@ -73,26 +73,21 @@ def provision(
     any step: no DDL is repeated when nothing changed.
     """
     instance = spanner_client.instance(config.instance)
+    # A name so far; nothing is asked of the service before a step reads or writes.
+    database = instance.database(config.database)
     made = Provisioned()
-    database: list[Any] = []
-
-    def the_database() -> Any:
-        if not database:
-            database.append(instance.database(config.database))
-        return database[0]
-
     steps: list[tuple[str, Callable[[], bool]]] = [
         (
             "Spanner instance, edition ENTERPRISE, 100 processing units",
             lambda: _instance(instance, config),
         ),
         ("Spanner database and tables", lambda: _database(instance, config)),
-        ("OperationalContextGraph", lambda: _operational_graph(the_database(), config)),
-        ("products, distribution centres, policy", lambda: _reference(the_database())),
-        ("demo customers and their orders", lambda: _demo(the_database())),
-        ("the store around them", lambda: _generated(the_database(), scale)),
-        ("the coffee menu, its stores and their stock", lambda: _coffee(the_database())),
-        ("the gate's ledger and pool", lambda: _more_tables(the_database(), "gate")),
+        ("OperationalContextGraph", lambda: _operational_graph(database, config)),
+        ("products, distribution centres, policy", lambda: _reference(database)),
+        ("demo customers and their orders", lambda: _demo(database)),
+        ("the store around them", lambda: _generated(database, scale)),
+        ("the coffee menu, its stores and their stock", lambda: _coffee(database)),
+        ("the gate's ledger and pool", lambda: _more_tables(database, "gate")),
         ("BigQuery dataset and tables", lambda: _lineage_tables(bigquery_client, config)),
         ("ActionLineageGraph", lambda: _lineage_graph(bigquery_client, config)),
     ]
@@ -137,12 +132,10 @@ def _database(instance: Any, config: LabConfig) -> bool:
     if database.exists():
         # A kill between creation and the last table leaves some of them out.
         have = {t.table_id.lower() for t in database.list_tables()}
-        missing = [s for s in schema.ddl("operations") if _made_by(s) not in have]
-        if missing and any(s.upper().startswith("CREATE TABLE") for s in missing):
-            tables = [s for s in missing if s.upper().startswith("CREATE TABLE")]
+        tables = [s for s in schema.ddl("operations") if (made := _made_by(s)) and made not in have]
+        if tables:
             database.update_ddl(tables).result(DDL_TIMEOUT_S)
-            return True
-        return False
+        return bool(tables)
     try:
         database.create().result(DDL_TIMEOUT_S)
     except AlreadyExists:

@@ -261,8 +261,7 @@ class OperationsStore:
 
     def remember(self, name: str, value: str) -> None:
         """Keep a value under `name` in lab_state; a reset of the orders leaves it."""
-        with self.database.batch() as batch:
-            batch.insert_or_update("lab_state", ("name", "value"), [(name, value)])
+        self._batch(lambda b: b.insert_or_update("lab_state", ("name", "value"), [(name, value)]))
 
     def remembered(self, prefix: str) -> set[str]:
         """What follows `prefix` in the names that lab_state holds."""

@@ -6,17 +6,10 @@ import datetime as dt
 import itertools
 
 from lab_helpers.provision.store import COLUMNS
+from tests.unit.shop import CONTRACT
 
-CONTRACT = {
-    "catalog_term_id": "rolling-100d-refund-count",
-    "secondary_term_id": "order-age-days",
-    "tier_term_id": "customer-loyalty-tier",
-    "returned_status": "Returned",
-    "eligible_order_status": "Complete",
-    "rolling_window_days": 100,
-    "standard_tier": "STANDARD",
-    "vip_tier": "VIP",
-}
+__all__ = ["CONTRACT", "ago", "customer", "order", "status"]
+
 _ids = itertools.count(70_001)
 
 

@@ -22,6 +22,7 @@ from lab_helpers.agents.gate.shift import Step
 from lab_helpers.agents.gate.standin import ScriptedAuditor, StandInAuditor, StandInHandler
 from lab_helpers.agents.gate.voice import Auditor, GeminiAuditor, GeminiHandler, Handler
 from lab_helpers.agents.model import Model
+from lab_helpers.agents.streaming import Tell, told
 from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, new_id
 from lab_helpers.config import LabConfig
 from lab_helpers.stores.ledger import Chain, Entry, LedgerStore
@@ -101,20 +102,12 @@ class GateAgent:
             reviewer = ScriptedAuditor(auditor)
         elif auditor is not None:
             reviewer, steps = ScriptedAuditor(*auditor), _again(steps[0], len(auditor))
-        events: asyncio.Queue[StepEvent | None] = asyncio.Queue()
 
-        async def run() -> GateRun:
-            try:
-                return await self._run(steps, handler, reviewer, recall is True, events.put_nowait)
-            finally:
-                events.put_nowait(None)
+        async def work(tell: Tell) -> GateRun:
+            return await self._run(steps, handler, reviewer, recall is True, tell)
 
-        task = asyncio.ensure_future(run())
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        while (event := await events.get()) is not None:
-            yield event
-        yield await task
+        async for item in told(work, self._running):
+            yield item
 
     def verify(self) -> Chain:
         """Check the ledger's chain as Spanner holds it; a broken entry is named."""
@@ -141,7 +134,7 @@ class GateAgent:
         handler: Handler,
         auditor: Auditor,
         recall: bool,
-        observe: Callable[[StepEvent], None],
+        observe: Tell,
     ) -> GateRun:
         run_id, page = new_id("RUN", 12), ()
         self.ledger.forget()

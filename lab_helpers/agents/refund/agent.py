@@ -22,9 +22,10 @@ from lab_helpers.agents.refund import action, language, policy, response, templa
 from lab_helpers.agents.refund import intent as reading
 from lab_helpers.agents.refund.conversation import Conversation, Pending, Sessions
 from lab_helpers.agents.refund.turn import TURN, Turn
+from lab_helpers.agents.streaming import Tell, told
 from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, load, new_id
 from lab_helpers.config import LabConfig
-from lab_helpers.stores.catalog import KnowledgeCatalog
+from lab_helpers.stores.catalog import KnowledgeCatalog, from_document
 from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
 from lab_helpers.stores.operations import OperationsStore
 from lab_helpers.stores.personas import persona as find_persona
@@ -102,8 +103,9 @@ class RefundAgent:
     ) -> None:
         self._operations, self._lineage, self.catalog = operations, lineage, catalog
         self._model = model or Model(config)
+        self._standard_limit = config.refund_limit
         self.workflow = workflow.build(
-            operations, catalog, self._model, config.refund_limit, config.model
+            operations, catalog, self._model, self._standard_limit, config.model
         )
         self._service = InMemorySessionService()
         self._runner = Runner(
@@ -152,23 +154,13 @@ class RefundAgent:
         A turn once begun is finished, also when nobody listens any more.
         """
         who = _identity(persona, user_id)
-        events: asyncio.Queue[StepEvent | None] = asyncio.Queue()
 
-        async def run() -> TurnResult:
-            try:
-                async with self._sessions.queue(session).turn():
-                    return await self._run(
-                        str(message), persona, who, confirmed is True, session, events.put_nowait
-                    )
-            finally:
-                events.put_nowait(None)
+        async def work(tell: Tell) -> TurnResult:
+            async with self._sessions.queue(session).turn():
+                return await self._run(str(message), persona, who, confirmed is True, session, tell)
 
-        task = asyncio.ensure_future(run())
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        while (event := await events.get()) is not None:
-            yield event
-        yield await task
+        async for item in told(work, self._running):
+            yield item
 
     def forget(self) -> None:
         """Forget every conversation: nothing shown before can be approved any more."""
@@ -191,7 +183,7 @@ class RefundAgent:
         user_id: int,
         confirmed: bool,
         session: str,
-        observe: Any,
+        observe: Tell,
     ) -> TurnResult:
         memory = self._sessions.conversation(session, user_id)
         seen: list[StepEvent] = []
@@ -209,11 +201,10 @@ class RefundAgent:
             language=language.language(message[:PROMPT_KEPT], memory.language),
             pending=memory.pending,
         )
-        # Shown once, approved once: whatever this turn does, the old approval is used up.
         TURN.set(turn)
         TRACE.set(turn.trace)
         await self._through_adk(turn, confirmed)
-        _complete(turn)
+        _complete(turn, self._standard_limit)
         _remember(memory, turn)
         trail = await asyncio.to_thread(self._flush, turn)
         return _result(turn, persona, seen, trail)
@@ -320,47 +311,41 @@ def _confirms(turn: Turn) -> str | None:
     return turn.pending.trace_id if confirming and turn.pending else None
 
 
-def _complete(turn: Turn) -> None:
+def _complete(turn: Turn, standard_limit: int) -> None:
     """Fill in what a failed step left open, always on the side of refusal."""
     if turn.intent is None:
         turn.intent = reading.Intent(reading.CLARIFY)
         turn.store_down = True
+    named = turn.intent.order_id is not None
     if turn.policy_eval is None:
-        return _refuse(turn)
+        # Nothing after the missing verdict counts either.
+        turn.store_down, turn.action, turn.reply = True, None, ""
+        step = turn.trace.step(workflow.STEPS[2])
+        turn.policy_eval = policy.evaluation(
+            eval_id=new_id("EVAL"),
+            node_exec_id=step.node_exec_id if step else new_id("NODE"),
+            result="FAIL",
+            failure_code=policy.UNAVAILABLE if named else policy.MISSING_ORDER_ID,
+            facts=None,
+            contract=turn.contract or from_document(),
+            standard_limit=standard_limit,
+        )
+        kind = action.DENIED if named else action.PENDING
+    elif turn.action is None:
+        turn.policy_eval.update(evaluation_result="FAIL", failure_code=policy.UNAVAILABLE)
+        kind = action.DENIED
     if turn.action is None:
         turn.action = action.outcome(
-            action.DENIED, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
+            kind, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
         )
-        turn.policy_eval.update(evaluation_result="FAIL", failure_code=policy.UNAVAILABLE)
     if not turn.reply:
         turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
-    return None
-
-
-def _refuse(turn: Turn) -> None:
-    from lab_helpers.stores.catalog import from_document
-
-    step = turn.trace.step(workflow.STEPS[2])
-    turn.store_down = True
-    turn.policy_eval = policy.evaluation(
-        eval_id=new_id("EVAL"),
-        node_exec_id=step.node_exec_id if step else new_id("NODE"),
-        result="FAIL",
-        failure_code=policy.UNAVAILABLE if turn.intent.order_id else policy.MISSING_ORDER_ID,
-        facts=None,
-        contract=turn.contract or from_document(),
-        standard_limit=10,
-    )
-    kind = action.DENIED if turn.intent.order_id else action.PENDING
-    turn.action = action.outcome(
-        kind, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
-    )
-    turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
 
 
 def _remember(memory: Conversation, turn: Turn) -> None:
     """What the next turn may refer to. Only this turn's own question stays pending."""
     intent, evaluation, outcome = turn.intent, turn.policy_eval or {}, turn.action or {}
+    # Shown once, approved once: whatever this turn did, the old approval is used up.
     memory.pending = None
     waiting = outcome["decision_status"] == "PENDING_CONFIRMATION"
     if waiting and intent.order_id is not None:

@@ -21,6 +21,8 @@ MAX_PROMPT = 2_000
 CONFIRMED, EXPLICIT, INFERRED, ORDER_INFO = "confirmed", "explicit_id", "inferred", "order_info"
 LIST, POLICY, CANCELLED, CLARIFY = "list_orders", "policy_info", "cancelled", "clarify"
 INFORMATION = frozenset({LIST, POLICY, CANCELLED})
+# Notes of clarify turns that code has decided: there is nothing in the words for a model to read.
+SETTLED_NOTES = frozenset({"several_ids", "malformed_id", "empty", "too_long", "nothing_pending"})
 
 
 @dataclass(frozen=True)

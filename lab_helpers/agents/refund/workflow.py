@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 from google.adk import Context, Workflow
@@ -78,16 +79,11 @@ class _Steps:
         found = await asyncio.to_thread(
             reading.resolve, turn.prompt, turn.memory, own, button=state.get("confirmed") is True
         )
-        settled = found.resolution_mode in (reading.EXPLICIT, reading.CONFIRMED) or found.note in (
-            "several_ids",
-            "malformed_id",
-            "empty",
-            "too_long",
-            "nothing_pending",
+        # Words are read by a model; a number, a confirmation and what cannot be read are settled.
+        open_words = found.resolution_mode == reading.INFERRED or (
+            found.order_id is None and found.note not in reading.SETTLED_NOTES
         )
-        if (self.model.available and not settled and found.order_id is None) or (
-            self.model.available and found.resolution_mode == reading.INFERRED
-        ):
+        if self.model.available and open_words:
             pool = await asyncio.to_thread(own)
             read = await extraction.extract(self.model, turn.prompt, turn.memory, pool)
             if read is not None and not turn.store_down:
@@ -95,7 +91,7 @@ class _Steps:
             if step:
                 step.spoke = self.model.speaks if read is not None else "template"
         if found.resolution_mode == reading.POLICY and not found.candidates:
-            found = await asyncio.to_thread(_with_orders, found, own)
+            found = replace(found, candidates=reading.active(await asyncio.to_thread(own)))
         turn.intent, turn.candidates = found, cards(found.candidates)
         state["order_id"] = found.order_id
         state["resolution_mode"] = found.resolution_mode
@@ -206,12 +202,6 @@ class _Steps:
         callback_context.state["final_response"] = turn.reply
         callback_context.state["candidate_orders"] = turn.candidates
         return _said(turn.reply)
-
-
-def _with_orders(found: Any, own: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(found, candidates=reading.active(own()))
 
 
 def _said(text: str) -> types.Content:
