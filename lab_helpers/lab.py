@@ -198,15 +198,26 @@ class Lab:
         print("Stores are ready; the demo orders are as on the first day.")
 
     def is_provisioned(self) -> bool:
-        """True when the stores hold the lab."""
+        """True when the stores hold the lab. Raises LabError where Spanner does not answer."""
         if self.__dict__.get("_provisioned"):
             return True
-        from google.api_core.exceptions import GoogleAPICallError
+        from google.api_core.exceptions import (
+            FailedPrecondition,
+            GoogleAPIError,
+            InvalidArgument,
+            NotFound,
+        )
 
         try:
             ready = self.operations.state("scale") is not None
-        except GoogleAPICallError:
+        except (NotFound, InvalidArgument, FailedPrecondition):
             return False
+        except GoogleAPIError as error:
+            raise LabError(
+                "Spanner does not answer.",
+                f"It said {type(error).__name__}; whether the lab is set up is not known.",
+                "Run the setup cell again; `python -m lab_helpers doctor` says what is wrong.",
+            ) from error
         self.__dict__["_provisioned"] = ready
         return ready
 

@@ -45,13 +45,13 @@ class Preflight:
 def preflight(lab: Lab) -> Preflight:
     """Look at both stores; never raises for a store that does not answer."""
     place = "the local sandbox" if lab.config.backend == "sandbox" else lab.config.project
-    if not lab.is_provisioned():
-        return Preflight(place, (("the stores are not set up", "run lab.provision()"),))
     begun = time.monotonic()
     try:
+        if not lab.is_provisioned():
+            return Preflight(place, (("the stores are not set up", "run lab.provision()"),))
         faults = list(_faults(lab))
     except Exception as error:
-        said = f"a store does not answer ({type(error).__name__})"
+        said = f"a store does not answer ({type(error.__cause__ or error).__name__})"
         return Preflight(place, ((said, "run the setup cell again, or lab.reset_all()"),))
     if time.monotonic() - begun > SLOW_S:
         faults.append(("the stores are slow", "run this cell again; close what else is running"))

@@ -7,6 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from lab_helpers.errors import LabError
 from lab_helpers.lab import Lab
 
 ROOT = Path(__file__).parents[2]
@@ -39,10 +42,20 @@ async def test_everything_is_reset_in_under_three_seconds(lab):
     assert lab.preflight().green
 
 
-def test_stores_that_are_not_there_are_told_not_raised(provisioned):
-    nowhere = Lab(dataclasses.replace(provisioned.config, database="not-made"))
+def test_stores_that_are_not_there_are_told_not_raised(lab):
+    nowhere = Lab(dataclasses.replace(lab.config, database="not-made"))
     assert "the stores are not set up: run lab.provision()" in repr(nowhere.preflight())
     nowhere.close()
+
+
+def test_a_store_that_does_not_answer_is_told_not_raised(lab, monkeypatch):
+    monkeypatch.setenv("SPANNER_EMULATOR_HOST", "127.0.0.1:9")
+    deaf = Lab(dataclasses.replace(lab.config, backend="emulator"))
+    said = repr(deaf.preflight())
+    assert "a store does not answer" in said and "run lab.provision()" not in said
+    with pytest.raises(LabError, match="Spanner does not answer"):
+        deaf.is_provisioned()
+    deaf.close()
 
 
 ALONE = """
