@@ -197,7 +197,11 @@ class Branch:
                 walk = self.walks[slot]
                 found.append(({slot, left}, equal(walk.start(), self.elements[left].identity())))
                 found.append(({slot, right}, equal(walk.end(), self.elements[right].identity())))
-        return [({self.folded.get(i, i) for i in slots}, test) for slots, test in found]
+        found = [({self.folded.get(i, i) for i in slots}, test) for slots, test in found]
+        compared = {
+            side for _, test in found if isinstance(test, exp.EQ) for side in test.args.values()
+        }
+        return [(slots, test) for slots, test in found if not _implied(test, compared)]
 
     def _edge_joins(self, slot: int, left: int, right: int):
         edge = self.elements[slot]
@@ -432,6 +436,11 @@ class Branch:
         conditions = [*self.conditions(), *where, *(e for _, e in pending)]
         kept = [c for c in conditions if not (isinstance(c, exp.Boolean) and c.this)]
         return query.where(conjunction(kept), copy=False) if kept else query
+
+
+def _implied(test: exp.Expression, compared: set[exp.Expression]) -> bool:
+    """Whether it only says that a column is there which an equality says as well."""
+    return isinstance(test, exp.Not) and test.this.this in compared
 
 
 def _joined_lists(parts: list[exp.Expression], list_type: str) -> exp.Expression:
