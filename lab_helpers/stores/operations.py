@@ -179,21 +179,20 @@ class OperationsStore:
         """
 
         def work(transaction: Any) -> Commit:
-            # A read comes first: it opens the transaction, and it tells a retry of a commit whose
-            # answer was lost from a second refund.
-            done = transaction.execute_sql(
-                "SELECT refund_trace_id FROM order_items WHERE order_id = @order_id",
-                params={"order_id": order_id},
-                param_types={"order_id": pt.INT64},
-                **READ,
-            )
-            traces = {row[0] for row in done}
             facts = self._facts(transaction, user_id, order_id, contract)
-            if traces == {trace_id} and facts is not None:
-                return Commit(True, facts, None)
             code = failure(facts)
-            if code is not None or facts is None:
-                return Commit(False, facts, code)
+            if facts is None:
+                return Commit(False, None, code)
+            if code is not None:
+                # A retry of a commit whose answer was lost finds its own refund in its way.
+                done = transaction.execute_sql(
+                    "SELECT refund_trace_id FROM order_items WHERE order_id = @order_id",
+                    params={"order_id": order_id},
+                    param_types={"order_id": pt.INT64},
+                    **READ,
+                )
+                ours = {row[0] for row in done} == {trace_id}
+                return Commit(ours, facts, None if ours else code)
             binding = {
                 "order_id": order_id,
                 "user_id": user_id,
