@@ -52,9 +52,14 @@ class LineageView:
     # -- what the graph says ------------------------------------------------------------------
 
     @property
+    def verdicts(self) -> list[Row]:
+        """The rows that hold an evaluation: one of a refund, one per draft of the gate."""
+        return [row for row in self.rows if row["evaluation_result"] is not None]
+
+    @property
     def verdict(self) -> Row | None:
-        """The row that holds the evaluation and the action, or None."""
-        return next((row for row in self.rows if row["evaluation_result"] is not None), None)
+        """The last evaluation with its action, which settles the turn, or None."""
+        return self.verdicts[-1] if self.verdicts else None
 
     @property
     def steps(self) -> list[tuple[int, str, Row | None]]:
@@ -78,12 +83,12 @@ class LineageView:
     @property
     def counts(self) -> dict[str, int]:
         """Nodes of this turn per table of the lineage store."""
-        verdict = self.verdict
+        verdicts = self.verdicts
         return {
             "agent_sessions": 1 if self.rows else 0,
             "workflow_nodes": len({row["step_order"] for row in self.rows}),
-            "policy_evaluations": 1 if verdict else 0,
-            "agent_actions": 1 if verdict and verdict["decision_status"] else 0,
+            "policy_evaluations": len(verdicts),
+            "agent_actions": sum(row["decision_status"] is not None for row in verdicts),
         }
 
     def sentence(self) -> str:
@@ -102,12 +107,12 @@ class LineageView:
         if not self.rows:
             return f"{self.trace_id}: {self.sentence()}" if ids else self.sentence()
         first = self.rows[0]
-        head = f"AgentSession: customer {first['customer_id']}, {order_name(first['order_id'])}"
+        head = f"AgentSession: {_customer(first)}, {order_name(first['order_id'])}"
         lines = [f"{head}, {self.trace_id}" if ids else head]
         for order, name, row in self.steps:
             time = f" {row['latency_ms']:.1f} ms" if ids and row else ""
             lines.append(f"  -[RAN_STEP]-> {order} {name}{_remark(row)}{time}")
-            if row is not None and row is self.verdict:
+            if row is not None and row["evaluation_result"] is not None:
                 lines.append(f"      -[EVALUATED]-> {_joined(*_verdict(row))}")
                 if row["decision_status"]:
                     lines.append(f"          -[DECIDED]-> {_joined(*_action(row))}")
@@ -129,7 +134,7 @@ class LineageView:
             return f'<figure class="soa-walk">{why}</figure>'
         first = self.rows[0]
         prompt = f"<br><small>“{esc(first['user_prompt'])}”</small>" if first["user_prompt"] else ""
-        about = f"customer {first['customer_id']}, {order_name(first['order_id'])}"
+        about = f"{_customer(first)}, {order_name(first['order_id'])}"
         session = f'<div class="soa-box"><small>AgentSession</small> {esc(about)}{prompt}</div>'
         items = "".join(self._item(order, name, row) for order, name, row in self.steps)
         return (
@@ -146,7 +151,7 @@ class LineageView:
         remark = f" <small>{esc(_remark(row).strip())}</small>" if _remark(row) else ""
         tone = " soa-bad" if row["error"] else ""
         parts = [f'<span class="soa-box{tone}">{order} <code>{esc(name)}</code>{remark}</span>']
-        if row is self.verdict:
+        if row["evaluation_result"] is not None:
             parts.append(_reached("EVALUATED", *_verdict(row)))
             if row["decision_status"]:
                 parts.append(_reached("DECIDED", *_action(row)))
@@ -160,20 +165,24 @@ class LineageView:
         edges: list[Edge] = []
         if self.rows:
             first = self.rows[0]
-            about = f"customer {first['customer_id']}\n{order_name(first['order_id'])}"
+            about = f"{_customer(first)}\n{order_name(first['order_id'])}"
             nodes.append(Node("session", f"AgentSession\n{about}", "info"))
         for order, name, row in self.steps:
             key = f"step {order}"
             tone = "missing" if row is None else "bad" if row["error"] else ""
             nodes.append(Node(key, f"{order}  {name}{_remark(row)}", tone))
             edges.append(Edge("session", key, "RAN_STEP" if row else ""))
-            if row is not None and row is self.verdict:
-                nodes.append(Node("verdict", "\n".join(filter(None, _verdict(row))), _tone(row)))
-                edges.append(Edge(key, "verdict", "EVALUATED"))
+            if row is not None and row["evaluation_result"] is not None:
+                nodes.append(
+                    Node(f"verdict {order}", "\n".join(filter(None, _verdict(row))), _tone(row))
+                )
+                edges.append(Edge(key, f"verdict {order}", "EVALUATED"))
                 if row["decision_status"]:
                     status, kind = _action(row)
-                    nodes.append(Node("action", f"{status}\n{kind}", TONES.get(status, "")))
-                    edges.append(Edge("verdict", "action", "DECIDED"))
+                    nodes.append(
+                        Node(f"action {order}", f"{status}\n{kind}", TONES.get(status, ""))
+                    )
+                    edges.append(Edge(f"verdict {order}", f"action {order}", "DECIDED"))
         return Picture(nodes, edges, self.text())
 
     def details(self) -> Table:
@@ -189,6 +198,10 @@ class LineageView:
             for order, name, row in self.steps
         ]
         return Table(rows, caption=f"Turn {self.trace_id}", empty=self.sentence())
+
+
+def _customer(row: Row) -> str:
+    return "no customer" if row["customer_id"] is None else f"customer {row['customer_id']}"
 
 
 def _remark(row: Row | None) -> str:

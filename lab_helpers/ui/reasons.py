@@ -41,6 +41,13 @@ _SENTENCES = (
         "Nothing to decide: the customer said no, and nothing was refunded.",
     ),
     (("PENDING_CONFIRMATION", "FAIL"), "Not decided, and as it stands a refusal: {why}."),
+    (("RELEASED", "PASS"), "Released and locked: the auditor said true about draft {draft}."),
+    (("RELEASED", "*"), "Released with no PASS behind it. This must never happen."),
+    (("RETURNED", "*"), "Not released: draft {draft} went back to the handler, because {why}."),
+    (("HELD", "*"), "Not released: draft {draft} is held for a person, because {why}."),
+    (("ANSWERED", "PASS"), "Answered from rows of the store."),
+    (("ANSWERED", "INFO"), "Nothing to decide: it was conversation."),
+    (("NOT_ANSWERED", "*"), "Not answered, because {why}."),
     (("ORDER_LIST", "*"), "Nothing to decide: the customer asked for their orders."),
     (("ORDER_INFO", "*"), "Nothing to decide: the customer asked about {order}."),
     (("POLICY_INFO", "*"), "Nothing to decide: the customer asked what the policy is."),
@@ -73,6 +80,7 @@ def _facts(session: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, 
         "returned": counted(verdict["observed_refunds_100d"], "returned item"),
         "limit": verdict["max_refunds_100d"],
         "term": verdict["catalog_term_id"],
+        "draft": _draft(verdict),
     }
     code, reason = verdict["failure_code"], verdict["rejection_reason"]
     if code in _WHY:
@@ -82,12 +90,25 @@ def _facts(session: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, 
     return facts
 
 
+def _draft(verdict: Mapping[str, Any]) -> int:
+    """The number of the draft the gate audited: its column counts the drafts before it."""
+    return (verdict["observed_refunds_100d"] or 0) + 1
+
+
+# Policies that weigh no refund, so their counts are not returned items.
+GATE_POLICY, CONCIERGE_POLICY = "GATE-RELEASE-V1", "POL-GROUNDED-ANSWERS"
+
 # Where no order was read, the counts beside the verdict are the policy's baseline, not facts.
 _NO_FACTS = {"MISSING_ORDER_ID", "ORDER_NOT_FOUND_OR_UNAUTHORIZED", "STORE_UNAVAILABLE"}
 
 
 def observed(verdict: Mapping[str, Any]) -> str:
-    """What the evaluation saw, beside its limits: "45 days (window 30), 1 returned (limit 10)"."""
+    """What the evaluation saw, beside its limits: "45 days (window 30), 1 returned (limit 10)",
+    of the gate "draft 1 of 2", and "" where it saw no facts."""
+    if verdict["policy_id"] == GATE_POLICY:
+        return f"draft {_draft(verdict)} of {verdict['max_refunds_100d']}"
+    if verdict["policy_id"] == CONCIERGE_POLICY:
+        return ""
     if verdict["failure_code"] in _NO_FACTS or verdict["evaluation_result"] == "INFO":
         return ""
     parts = []

@@ -9,6 +9,11 @@ TONES = {
     "FAIL": "bad",
     "DENIED": "bad",
     "PENDING_CONFIRMATION": "wait",
+    "RELEASED": "good",
+    "RETURNED": "wait",
+    "HELD": "bad",
+    "ANSWERED": "info",
+    "NOT_ANSWERED": "wait",
     "INFO": "info",
     "ORDER_LIST": "info",
     "ORDER_INFO": "info",
@@ -22,6 +27,11 @@ DECISIONS = {
     "ORDER_LIST": "Information: orders",
     "ORDER_INFO": "Information: one order",
     "POLICY_INFO": "Information: the policy",
+    "RELEASED": "Released and locked",
+    "RETURNED": "Returned to the handler",
+    "HELD": "Held for a person",
+    "ANSWERED": "Answered",
+    "NOT_ANSWERED": "Not answered",
 }
 
 FAILURES = {
@@ -31,6 +41,7 @@ FAILURES = {
     "ORDER_NOT_DELIVERED": "the order has not been delivered",
     "RETURN_WINDOW_EXPIRED": "the return window is over",
     "MAX_REFUNDS_EXCEEDED": "too many returned items in 100 days",
+    "NOTHING_FITS": "no row fits the question",
     "STORE_UNAVAILABLE": "the store did not answer, and unknown means refuse",
 }
 

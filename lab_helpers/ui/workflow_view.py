@@ -6,11 +6,14 @@ from typing import Any
 
 from lab_helpers.ui.picture import Edge, Node, Picture
 
+# The one step of each workflow that may change something.
+ACTING = {"route_and_commit_action", "ledger"}
+
 
 def workflow_view(workflow: Any) -> Picture:
     """Nodes and edges of an ADK Workflow; the node that may act stands out."""
     kinds = {n.name: type(n).__name__.replace("Traced", "") for n in workflow.graph.nodes}
-    acts = {name for name in kinds if "commit" in name}
+    acts = ACTING & set(kinds)
     nodes = [
         Node(name, name if name == "__START__" else f"{name}\n{kind}", _tone(name, acts))
         for name, kind in kinds.items()

@@ -2,9 +2,14 @@
 
 import pytest
 
+from lab_helpers.agents.concierge import lineage as concierge
+from lab_helpers.agents.gate import lineage as gate
+from lab_helpers.agents.gate import workflow as gate_workflow
 from lab_helpers.agents.refund import workflow
 from lab_helpers.ui.lineage_view import LineageView, side_by_side
-from lab_helpers.ui.words import STEPS
+from lab_helpers.ui.reasons import CONCIERGE_POLICY, GATE_POLICY
+from lab_helpers.ui.words import DECISIONS, STEPS, TONES
+from lab_helpers.ui.workflow_view import ACTING
 from tests.ui.turns import DENIED, step, turn
 
 APPROVED = LineageView("TRC-0123456789ab", turn())
@@ -113,7 +118,26 @@ INFO = {"evaluation_result": "INFO"}
         ),
         (
             {"decision_status": "HELD", "rejection_reason": "The gate was not told true."},
-            "HELD, verdict PASS: The gate was not told true.",
+            "Not released: draft 2 is held for a person, because The gate was not told true.",
+        ),
+        (
+            {"decision_status": "RELEASED", "observed_refunds_100d": 0},
+            "Released and locked: the auditor said true about draft 1.",
+        ),
+        (
+            {"decision_status": "RELEASED", "evaluation_result": "FAIL"},
+            "Released with no PASS behind it. This must never happen.",
+        ),
+        ({"decision_status": "ANSWERED"}, "Answered from rows of the store."),
+        ({**INFO, "decision_status": "ANSWERED"}, "Nothing to decide: it was conversation."),
+        (
+            {"decision_status": "NOT_ANSWERED", "evaluation_result": "FAIL"}
+            | {"failure_code": "NOTHING_FITS"},
+            "Not answered, because no row fits the question.",
+        ),
+        (
+            {"decision_status": "UNHEARD_OF", "rejection_reason": "A new agent."},
+            "UNHEARD_OF, verdict PASS: A new agent.",
         ),
     ],
 )
@@ -234,3 +258,80 @@ def test_the_picture_holds_the_walk_and_no_edge_to_a_missing_step():
     assert [node.label for node in picture.nodes if node.tone == "missing"] == [
         "5  ResponseAgent: missing"
     ]
+
+
+def test_the_names_of_the_other_agents_are_theirs():
+    assert GATE_POLICY == gate.POLICY_ID
+    assert concierge._POLICY["policy_id"] == CONCIERGE_POLICY
+    assert {workflow.STEPS[3], gate_workflow.LEDGER} == ACTING
+
+
+@pytest.mark.parametrize(
+    "status", [*gate.ACTIONS, *(status for _, status in concierge._ACTIONS.values())]
+)
+def test_every_decision_of_the_other_agents_has_words_and_a_tone(status):
+    assert status in DECISIONS
+    assert status in TONES
+
+
+def audited(order: int, draft: int, result: str, status: str | None) -> dict:
+    return step(
+        order,
+        "auditor",
+        customer_id=None,
+        order_id=None,
+        policy_id=GATE_POLICY,
+        evaluation_result=result,
+        failure_code=None if result == "PASS" else "NOT_TRUE",
+        observed_refunds_100d=draft - 1,
+        max_refunds_100d=2,
+        return_window_days=0,
+        decision_status=status,
+        action_type=gate.ACTIONS.get(status),
+        rejection_reason=None if result == "PASS" else "the auditor did not say true",
+    )
+
+
+RETURNED = audited(2, 1, "FAIL", "RETURNED")
+
+
+@pytest.mark.parametrize(
+    ("last", "lines", "sentence", "actions"),
+    [
+        (
+            audited(4, 2, "PASS", "RELEASED"),
+            ["-[EVALUATED]-> PASS, draft 2 of 2", "-[DECIDED]-> RELEASED, LOCK_LEDGER"],
+            "Released and locked: the auditor said true about draft 2.",
+            2,
+        ),
+        (
+            audited(4, 2, "FAIL", "HELD"),
+            ["-[EVALUATED]-> FAIL, NOT_TRUE, draft 2 of 2", "-[DECIDED]-> HELD, HOLD_FOR_A_PERSON"],
+            "Not released: draft 2 is held for a person, because the auditor did not say true.",
+            2,
+        ),
+        (
+            audited(4, 2, "PASS", None),
+            ["-[EVALUATED]-> PASS, draft 2 of 2", "-[DECIDED]-> missing"],
+            "Evaluated as PASS, but no action is on record.",
+            1,
+        ),
+    ],
+)
+def test_each_draft_of_the_gate_is_shown_and_the_last_makes_the_sentence(
+    last, lines, sentence, actions
+):
+    rows = [step(1, "handler"), RETURNED, step(3, "handler"), last]
+    view = LineageView("TRC-1", [{**row, "customer_id": None, "order_id": None} for row in rows])
+    text = [line.strip() for line in repr(view).splitlines()]
+    assert text[0] == "AgentSession: no customer, no order"
+    assert [line for line in text if line.startswith(("-[EVAL", "-[DECI"))] == [
+        "-[EVALUATED]-> FAIL, NOT_TRUE, draft 1 of 2",
+        "-[DECIDED]-> RETURNED, RETURN_DRAFT",
+        *lines,
+    ]
+    assert view.sentence() == sentence
+    assert list(view.counts.values()) == [1, 4, 2, actions]
+    assert view._repr_html_().count("EVALUATED →") == 2
+    assert [edge.label for edge in view.picture().edges].count("EVALUATED") == 2
+    assert [edge.label for edge in view.picture().edges].count("DECIDED") == actions
