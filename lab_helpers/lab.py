@@ -245,6 +245,10 @@ class Lab:
 
         result = reset.reset_all(self.operations, self.trail, settled_only=self.config.rows_settle)
         self.refund.forget()
+        from lab_helpers.stores.journal import journal
+
+        with journal(self.config.home).inherited():
+            pass  # what dead kernels still owed belongs to the trail that was emptied
         return result
 
     def reconcile(self) -> dict[str, int]:

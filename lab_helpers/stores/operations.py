@@ -24,6 +24,7 @@ _TYPES = {
     "standard_tier": pt.STRING,
     "vip_tier": pt.STRING,
     "trace_id": pt.STRING,
+    "trace_ids": pt.Array(pt.STRING),
 }
 
 
@@ -242,6 +243,13 @@ class OperationsStore:
             " ORDER BY created_at, trace_id"
         )
         return {row["trace_id"]: row["payload"] for row in rows}
+
+    def in_outbox(self, trace_ids: list[str]) -> set[str]:
+        """Those of the trace ids that the outbox knows, delivered or not."""
+        if not trace_ids:
+            return set()
+        sql = "SELECT trace_id FROM lineage_outbox WHERE trace_id IN UNNEST(@trace_ids)"
+        return {row["trace_id"] for row in self.query(sql, {"trace_ids": trace_ids})}
 
     def refunds(self) -> list[dict[str, Any]]:
         """Every refund this lab wrote: order, customer and trace id."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
 from lab_helpers import sandbox
-from lab_helpers.config import LabConfig
+from lab_helpers.config import ROOT, LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.faults import Faults
 from lab_helpers.lab import Lab
@@ -21,18 +25,117 @@ def refunds(lab):
     return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}
 
 
-@pytest.mark.parametrize("step", [1, 2, 5])
-def test_a_kernel_that_dies_after_a_step(lab, step):
+def traces(lab):
+    return {r["t"] for r in lab.trail.query(f"SELECT trace_id AS t FROM `{TRAIL}`")}
+
+
+TRAIL = "soa_action_lineage.agent_sessions"
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+def test_a_kernel_that_dies_after_a_step_leaves_its_trail(lab, step):
     lab.reconcile()
+    before = traces(lab)
     lab.faults.kernel_dies(step, QUESTION, "Yes.")
+    paid = list(refunds(lab).values())
     assert list(refunds(lab)) == ([ORDER] if step >= 4 else [])
-    owed = lab.operations.pending_outbox()
-    assert list(owed) == list(refunds(lab).values())
-    assert lab.reconcile() == {"delivered": len(owed), "pending": 0}
-    for trace_id in owed:
-        # What ran is there; the step that never ran is missing, not invented.
-        assert list(lab.trail.counts(trace_id).values()) == [1, 4, 1, 1]
-        assert lab.lineage(trace_id).verdict["decision_status"] == "APPROVED"
+    assert list(lab.operations.pending_outbox()) == paid
+    (asked,) = traces(lab) - before
+    assert lab.reconcile() == {"delivered": 1, "pending": 0}
+    (died,) = traces(lab) - before - {asked}
+    assert paid in ([], [died])
+    # What ran is there; the step that never ran is missing, not invented.
+    assert list(lab.trail.counts(died).values()) == [1, min(step, 4), 1, 1]
+    row = lab.lineage(died).verdict
+    if paid:
+        assert (row["decision_status"], row["failure_code"]) == ("APPROVED", None)
+    else:
+        assert (row["decision_status"], row["failure_code"]) == ("DENIED", "STORE_UNAVAILABLE")
+        assert row["rejection_reason"] == "The kernel ended here; nothing was changed."
+    assert lab.reconcile() == {"delivered": 0, "pending": 0}
+
+
+DYING = """
+import asyncio, os, signal
+from lab_helpers.lab import Lab
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main(lab):
+{work}
+
+asyncio.run(main(Lab.open(quiet=True)))
+"""
+
+
+def dies(home, work):
+    done = subprocess.run(
+        [sys.executable, "-c", DYING.format(work=textwrap.indent(work, "    "))],
+        env={**os.environ, "LAB_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+
+
+LAST_WORDS = {
+    "concierge, as it answers": (
+        """
+async for item in lab.concierge.stream('Something fruity and cold?', 'A'):
+    if hasattr(item, 'from_cache'):
+        die()
+""",
+        [1, 4, 1, 1],
+    ),
+    "gate, as the handler has written": (
+        """
+async for item in lab.gate.stream(seed=1):
+    if getattr(item, 'kind', '') == 'end' and item.node_name == 'HandlerAgent':
+        die()
+""",
+        [1, 4, 0, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize("agent", LAST_WORDS)
+def test_the_other_agents_leave_theirs_as_well(lab, lab_home, agent):
+    lab.reconcile()
+    before = traces(lab)
+    work, counts = LAST_WORDS[agent]
+    dies(lab_home, work)
+    assert traces(lab) == before
+    assert lab.reconcile() == {"delivered": 1, "pending": 0}
+    (died,) = traces(lab) - before
+    # Another step may have ended before the kernel did.
+    found = list(lab.trail.counts(died).values())
+    assert all(n >= least for n, least in zip(found, counts, strict=True)) and found[0] == 1
+
+
+HELD = f"""
+await lab.refund.turn('{QUESTION}', 'A')
+with lab.faults.spanner({{fault!r}}):
+    done = await lab.refund.turn('', 'A', confirmed=True)
+    assert done.trail == 'held', done
+    die()
+"""
+
+
+@pytest.mark.parametrize("fault", ["silent after commit"])
+def test_a_kernel_that_could_ask_nobody_dies_and_the_store_says_how_it_ended(lab, lab_home, fault):
+    lab.reconcile()
+    dies(lab_home, HELD.format(fault=fault))
+    assert list(refunds(lab)) == [ORDER]
+    assert lab.reconcile() == {"delivered": 1, "pending": 0}
+    verdict = lab.lineage(refunds(lab)[ORDER]).verdict
+    assert (verdict["decision_status"], verdict["failure_code"]) == ("APPROVED", None)
+
+
+def test_a_reset_forgets_what_dead_kernels_owed(lab):
+    lab.faults.kernel_dies(2, QUESTION, "Yes.")
+    lab.reset_all()
+    assert lab.reconcile() == {"delivered": 0, "pending": 0}
+    assert traces(lab) == set()
 
 
 CHANGES = {

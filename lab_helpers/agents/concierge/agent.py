@@ -39,7 +39,8 @@ from lab_helpers.agents.trace import TRACE, Trace, dump, new_id
 from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.stores.coffee import MAX_TEXT, CoffeeStore
-from lab_helpers.stores.lineage import DeliveryFailed, LineageStore
+from lab_helpers.stores.journal import journal
+from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
 from lab_helpers.stores.operations import OperationsStore, Order
 from lab_helpers.stores.personas import persona as find_persona
 
@@ -71,6 +72,7 @@ class Concierge:
             GeminiEmbedder(self._model) if self._model.available else LocalEmbedder()
         )
         self._sessions = Sessions(config.home)
+        self._journal = journal(config.home)
         self._deliveries = ThreadPoolExecutor(1, thread_name_prefix="concierge-trail")
         self._owed: set[Future[None]] = set()
         self._keeping: set[asyncio.Future[None]] = set()
@@ -129,7 +131,10 @@ class Concierge:
             _note(turn.trace, error)
             turn.answer, turn.spoke = answers.say("down", turn.language), "template"
         result = finished(turn, since)
-        keeping = asyncio.ensure_future(self._keep(turn, result))
+        # From here on the turn's trail outlives this kernel.
+        rows = lineage.rows(turn, result)
+        self._journal.keep(turn.trace.trace_id, dump(rows))
+        keeping = asyncio.ensure_future(self._keep(turn, result, rows))
         self._keeping.add(keeping)
         keeping.add_done_callback(self._keeping.discard)
         yield result
@@ -300,7 +305,7 @@ class Concierge:
 
     # -- keeping a turn -------------------------------------------------------------------------
 
-    async def _keep(self, turn: Turn, result: ChatResult) -> None:
+    async def _keep(self, turn: Turn, result: ChatResult, rows: Rows) -> None:
         """Conversation, caches, metrics, trail. None of them may cost the guest the answer."""
         state: dict[str, Any] = {"intent": result.intent_detected}
         if turn.remembered:
@@ -311,7 +316,7 @@ class Concierge:
             )
         with contextlib.suppress(Exception):
             await asyncio.to_thread(self._keep_rows, turn)
-        self._deliver(turn, result)
+        self._deliver(turn.trace.trace_id, rows)
 
     def _keep_rows(self, turn: Turn) -> None:
         if turn.tools is None or not turn.tools.searches:
@@ -352,17 +357,18 @@ class Concierge:
 
     # -- the trail ------------------------------------------------------------------------------
 
-    def _deliver(self, turn: Turn, result: ChatResult) -> None:
+    def _deliver(self, trace_id: str, rows: Rows) -> None:
         """Hand the turn's rows to the one thread that writes them: no guest waits for the trail."""
-        owed = self._deliveries.submit(self._flush, turn.trace.trace_id, lineage.rows(turn, result))
+        owed = self._deliveries.submit(self._flush, trace_id, rows)
         self._owed.add(owed)
         owed.add_done_callback(self._owed.discard)
 
-    def _flush(self, trace_id: str, rows: Any) -> None:
+    def _flush(self, trace_id: str, rows: Rows) -> None:
         try:
             self._trail.write(rows)
         except DeliveryFailed as failed:
             self._operations.put_outbox(trace_id, dump(failed.left))
+        self._journal.done(trace_id)
 
 
 def missing_project(config: LabConfig) -> str | None:

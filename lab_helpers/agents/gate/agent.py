@@ -25,6 +25,7 @@ from lab_helpers.agents.model import Model
 from lab_helpers.agents.streaming import Tell, told
 from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, new_id
 from lab_helpers.config import LabConfig
+from lab_helpers.stores.journal import journal
 from lab_helpers.stores.ledger import Chain, Entry, LedgerStore
 from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
 from lab_helpers.stores.operations import OperationsStore
@@ -54,6 +55,7 @@ class GateAgent:
         # Rows that neither store took; the next run sends them with its own.
         self._held: Rows = {}
         self._running: set[asyncio.Task[Any]] = set()
+        self._journal = journal(config.home)
 
     async def run(
         self,
@@ -155,6 +157,9 @@ class GateAgent:
                 app_name=APP, user_id=USER, session_id=conversation.id
             )
         trail = await asyncio.to_thread(self._flush, cases)
+        if trail != "held":
+            for case in cases:
+                self._journal.done(case.trace.trace_id)
         return GateRun(run_id, tuple(results), trail)
 
     def _case(
@@ -171,6 +176,7 @@ class GateAgent:
         def watch(event: StepEvent) -> None:
             if event.kind == "end":
                 seen.append(event)
+                self._journal.keep(trace.trace_id, case.trail())
             observe(event)
 
         trace = Trace(new_id("TRC", 12), observe=watch)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import html
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from google.adk import Runner
@@ -26,6 +26,7 @@ from lab_helpers.agents.streaming import Tell, told
 from lab_helpers.agents.trace import TRACE, StepEvent, Trace, dump, load, new_id
 from lab_helpers.config import LabConfig
 from lab_helpers.stores.catalog import KnowledgeCatalog, from_document
+from lab_helpers.stores.journal import journal
 from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
 from lab_helpers.stores.operations import OperationsStore
 from lab_helpers.stores.personas import persona as find_persona
@@ -112,6 +113,7 @@ class RefundAgent:
             app=App(name=APP, root_agent=self.workflow), session_service=self._service
         )
         self._sessions = Sessions()
+        self._journal = journal(config.home)
         self._running: set[asyncio.Task[Any]] = set()
         self._held: dict[str, Rows] = {}
         # Of those held: turns whose commit nobody could be asked about, with their order.
@@ -173,6 +175,7 @@ class RefundAgent:
     def release(self, trace_id: str) -> None:
         self._held.pop(trace_id, None)
         self._unknown.pop(trace_id, None)
+        self._journal.done(trace_id)
 
     # -- one turn -----------------------------------------------------------------------------
 
@@ -191,6 +194,8 @@ class RefundAgent:
         def watch(event: StepEvent) -> None:
             if event.kind == "end":
                 seen.append(event)
+            if event.kind == "end" or event.step_order == 1:
+                self._note(turn)
             observe(event)
 
         turn = Turn(
@@ -204,7 +209,7 @@ class RefundAgent:
         TURN.set(turn)
         TRACE.set(turn.trace)
         await self._through_adk(turn, confirmed)
-        _complete(turn, self._standard_limit)
+        _complete(turn, self._standard_limit, "A step failed; nothing was changed.")
         _remember(memory, turn)
         trail = await asyncio.to_thread(self._flush, turn)
         return _result(turn, persona, seen, trail)
@@ -236,16 +241,25 @@ class RefundAgent:
         finally:
             await self._service.delete_session(app_name=APP, user_id=adk_user, session_id=opened.id)
 
+    def _note(self, turn: Turn) -> None:
+        """Keep the trail that this turn leaves should the kernel die at this very moment.
+
+        Whether a refund was taken all the same is not asked of these rows but of the outbox.
+        """
+        with contextlib.suppress(Exception):  # a turn comes before its note
+            now = replace(turn, policy_eval=turn.policy_eval and dict(turn.policy_eval), reply="-")
+            _complete(now, self._standard_limit, "The kernel ended here; nothing was changed.")
+            self._journal.keep(turn.trace.trace_id, dump(_rows(now)))
+
     def _flush(self, turn: Turn) -> str:
-        rows = turn.trace.rows(
-            user_id=turn.user_id,
-            prompt=_kept(turn.prompt),
-            order_id=turn.intent.order_id,
-            policy_eval=turn.policy_eval,
-            action=turn.action,
-            confirms=_confirms(turn),
-        )
+        trail = self._deliver(turn, _rows(turn))
+        if trail != "held":
+            self._journal.done(turn.trace.trace_id)
+        return trail
+
+    def _deliver(self, turn: Turn, rows: Rows) -> str:
         trace_id = turn.trace.trace_id
+        self._journal.keep(trace_id, dump(rows))
         if turn.unknown:
             # Neither outcome is told before one of them is known to be true.
             self._held[trace_id], self._unknown[trace_id] = rows, turn.intent.order_id
@@ -274,6 +288,11 @@ class RefundAgent:
         for trace_id in list(self._held):
             self._operations.put_outbox(trace_id, dump(self._settled(trace_id)))
             self.release(trace_id)
+        with self._journal.inherited() as owed:
+            # What a dead kernel committed wrote its own trail in the same transaction.
+            written = self._operations.in_outbox(list(owed))
+            for trace_id in owed.keys() - written:
+                self._operations.put_outbox(trace_id, owed[trace_id])
         done, left = [], 0
         for trace_id, payload in self._operations.pending_outbox().items():
             try:
@@ -306,12 +325,23 @@ def _kept(prompt: str) -> str:
     return f"{prompt[:PROMPT_KEPT]}… ({len(prompt)} characters)"
 
 
+def _rows(turn: Turn) -> Rows:
+    return turn.trace.rows(
+        user_id=turn.user_id,
+        prompt=_kept(turn.prompt),
+        order_id=turn.intent.order_id,
+        policy_eval=turn.policy_eval,
+        action=turn.action,
+        confirms=_confirms(turn),
+    )
+
+
 def _confirms(turn: Turn) -> str | None:
     confirming = turn.intent.resolution_mode in (reading.CONFIRMED, reading.CANCELLED)
     return turn.pending.trace_id if confirming and turn.pending else None
 
 
-def _complete(turn: Turn, standard_limit: int) -> None:
+def _complete(turn: Turn, standard_limit: int, why: str) -> None:
     """Fill in what a failed step left open, always on the side of refusal."""
     if turn.intent is None:
         turn.intent = reading.Intent(reading.CLARIFY)
@@ -320,7 +350,8 @@ def _complete(turn: Turn, standard_limit: int) -> None:
     if turn.policy_eval is None:
         # Nothing after the missing verdict counts either.
         turn.store_down, turn.action, turn.reply = True, None, ""
-        step = turn.trace.step(workflow.STEPS[2])
+        # A verdict is reached from a step: from its own, or from the last that ran.
+        step = turn.trace.step(workflow.STEPS[2]) or next(reversed(turn.trace.steps), None)
         turn.policy_eval = policy.evaluation(
             eval_id=new_id("EVAL"),
             node_exec_id=step.node_exec_id if step else new_id("NODE"),
@@ -335,9 +366,7 @@ def _complete(turn: Turn, standard_limit: int) -> None:
         turn.policy_eval.update(evaluation_result="FAIL", failure_code=policy.UNAVAILABLE)
         kind = action.DENIED
     if turn.action is None:
-        turn.action = action.outcome(
-            kind, turn.policy_eval["eval_id"], "A step failed; nothing was changed."
-        )
+        turn.action = action.outcome(kind, turn.policy_eval["eval_id"], why)
     if not turn.reply:
         turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
 
