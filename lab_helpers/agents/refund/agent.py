@@ -210,6 +210,8 @@ class RefundAgent:
         TRACE.set(turn.trace)
         await self._through_adk(turn, confirmed)
         _complete(turn, self._standard_limit, "A step failed; nothing was changed.")
+        if not turn.reply:
+            turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
         _remember(memory, turn)
         trail = await asyncio.to_thread(self._flush, turn)
         return _result(turn, persona, seen, trail)
@@ -247,7 +249,7 @@ class RefundAgent:
         Whether a refund was taken all the same is not asked of these rows but of the outbox.
         """
         with contextlib.suppress(Exception):  # a turn comes before its note
-            now = replace(turn, policy_eval=turn.policy_eval and dict(turn.policy_eval), reply="-")
+            now = replace(turn, policy_eval=turn.policy_eval and dict(turn.policy_eval))
             _complete(now, self._standard_limit, "The kernel ended here; nothing was changed.")
             self._journal.keep(turn.trace.trace_id, dump(_rows(now)))
 
@@ -367,8 +369,6 @@ def _complete(turn: Turn, standard_limit: int, why: str) -> None:
         kind = action.DENIED
     if turn.action is None:
         turn.action = action.outcome(kind, turn.policy_eval["eval_id"], why)
-    if not turn.reply:
-        turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"
 
 
 def _remember(memory: Conversation, turn: Turn) -> None:
