@@ -20,6 +20,12 @@ async def test_a_done_check_stays_done_after_a_reset(lab):
     assert done(lab) == before | {"00-refund"}
 
 
+def test_nothing_is_audited_where_nothing_was_refunded(lab):
+    lab.reset_all()
+    found = lab.check("03-auditor")
+    assert not found.done and "there is no refund to audit yet" in repr(found)
+
+
 def test_an_answer_counts_only_when_it_is_right(lab):
     lab.check("02-one-fact", {"target_order_age_days": 31})
     assert "02-one-fact" not in done(lab)
