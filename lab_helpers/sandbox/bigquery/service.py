@@ -93,6 +93,8 @@ class BigQueryServer:
             context = without_time_travel(context)
             # Many small statements: DuckDB's idle workers cost more than they bring.
             context.engine.connection.execute("SET threads TO 1")
+            # What is read is kept up to here; without it, up to most of the machine's memory.
+            context.engine.connection.execute("SET memory_limit = '1GB'")
             app = create_app(context)
             # The others log and count each request, for nobody here, at a millisecond each.
             app.user_middleware = [m for m in app.user_middleware if m.cls is GzipRequestMiddleware]
