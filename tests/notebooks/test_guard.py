@@ -13,6 +13,8 @@ START = "00_start_here.ipynb"
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_LINES = 15
+# What a minute holds: words read, cells run and looked at, and an exercise thought about.
+WORDS, CELL_S, EXERCISE_S = 200, 20, 70
 MOST_IGNORED = 4
 
 
@@ -81,3 +83,12 @@ class TestNotebook:
         for text in maps if path.name != START else maps[:1]:
             told = re.search(rf"{re.escape(path.name)}\) \| (\d+) \|", text)
             assert told and told[1] == minutes
+
+    def test_its_minutes_are_enough_and_not_far_too_many(self, path):
+        (stated,) = re.findall(r"\*\*(\d+) minutes", _source(_cells(path, "markdown")[0]))
+        code = _cells(path, "code")
+        exercises = sum("solution" in c["metadata"].get("tags", []) for c in code)
+        prose = " ".join(_source(c) for c in _cells(path, "markdown"))
+        words = len(re.findall(r"\w+", re.sub(r"<[^>]+>|\]\([^)]+\)", "", prose)))
+        needed = words / WORDS + (len(code) * CELL_S + exercises * EXERCISE_S) / 60
+        assert needed <= int(stated) <= needed + 3
