@@ -43,6 +43,17 @@ FAILURES = {
     "MAX_REFUNDS_EXCEEDED": "too many returned items in 100 days",
     "NOTHING_FITS": "no row fits the question",
     "STORE_UNAVAILABLE": "the store did not answer, and unknown means refuse",
+    "NO_DRAFT": "the handler wrote nothing",
+    "NO_REPLY": "the auditor said nothing",
+    "NOT_JSON": "the auditor's reply is no JSON",
+    "NOT_AN_OBJECT": "the auditor's reply is no JSON object",
+    "RELEASED_MISSING": "the auditor's reply does not say whether it is released",
+    "RELEASED_NOT_A_BOOLEAN": "the auditor said something else than true or false",
+    "OTHER_DRAFT": "the auditor spoke of another draft",
+    "RELEASED_BUT_INCOMPLETE": "the auditor released it and named what is missing",
+    "RETURNED_BY_AUDITOR": "the auditor sent it back",
+    "AUDITOR_FAILED": "the auditor failed",
+    "LEDGER_FAILED": "the ledger could not be written",
 }
 
 STEPS = {

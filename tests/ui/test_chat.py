@@ -1,5 +1,7 @@
 """What the panel shows of a conversation: when something waits, how a step reads, what it hides."""
 
+from html import escape
+
 import pytest
 
 from lab_helpers.agents.refund.agent import TurnResult
@@ -136,7 +138,7 @@ def test_the_badge_gives_the_failure_code_and_its_meaning(code):
         talk(result(decision_status="DENIED", evaluation_result="FAIL", failure_code=code))
     )
     assert code in html
-    assert FAILURES[code] in html
+    assert escape(FAILURES[code]) in html
 
 
 def test_ids_and_times_are_live_only():
