@@ -54,6 +54,8 @@ def refresh(path: Path) -> bool:
         kernel_name="python3",
         store_widget_state=False,
         record_timing=False,
+        # Errors only: a warning about the local socket would stand in the progress line.
+        extra_arguments=["--IPKernelApp.log_level=40"],
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     count = 0
