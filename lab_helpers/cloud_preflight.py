@@ -19,7 +19,14 @@ GREEN, NOTE, RED = "ok", "note", "wrong"
 TIMEOUT_S = 15.0
 _LOGIN = "gcloud auth application-default login"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_SERVICES = ("serviceusage", "cloudresourcemanager", "spanner", "bigquery", "aiplatform")
+_SERVICES = (
+    "serviceusage",
+    "cloudresourcemanager",
+    "cloudquotas",
+    "spanner",
+    "bigquery",
+    "aiplatform",
+)
 
 
 @dataclass(frozen=True)
@@ -199,7 +206,84 @@ def _spanner(asker: Asker, config: LabConfig) -> Iterator[Line]:
         f"Spanner instance {config.instance} will be made in {config.region}: ENTERPRISE, 100"
         " processing units",
     )
-    yield Line(NOTE, "Spanner's quota is not read here; one tenth of a node is asked for")
+    yield from _spanner_quota(asker, config)
+
+
+def _spanner_quota(asker: Asker, config: LabConfig) -> Iterator[Line]:
+    """Whether the region's quota of nodes leaves room; the lab asks for a tenth of one."""
+    quotas, refusal = _quotas(asker, config, "spanner.googleapis.com")
+    for quota in quotas:
+        if "node" not in str(quota.get("metric", "")).rsplit("/", 1)[-1].lower():
+            continue
+        for value in _values(quota, "region", config.region):
+            if value != 0:
+                free = "without a limit" if value < 0 else f"up to {value} node(s)"
+                yield Line(GREEN, f"Spanner quota in {config.region}: {free}; 0.1 is asked for")
+                return
+            command = (
+                f"gcloud beta quotas preferences create --project={config.project}"
+                f" --service=spanner.googleapis.com --quota-id={quota.get('quotaId')}"
+                f" --preferred-value=1 --dimensions=region={config.region}"
+            )
+            yield Line(RED, f"Spanner quota in {config.region} is 0 nodes", command)
+            return
+    yield refusal or Line(NOTE, f"no quota of Spanner nodes is listed for {config.region}")
+
+
+def _model_quota(asker: Asker, config: LabConfig, name: str) -> Iterator[Line]:
+    """How many calls a minute the project has for this model, where that is fixed at all."""
+    quotas, refusal = _quotas(asker, config, "aiplatform.googleapis.com")
+    found = [
+        value
+        for quota in quotas
+        if quota.get("refreshInterval") == "minute" and "generate_content" in str(quota["metric"])
+        for value in _values(quota, "base_model", name)
+    ]
+    if not found:
+        yield refusal or Line(
+            NOTE, f"no fixed number of calls a minute is listed for {name}: its quota is shared"
+        )
+    elif max(found) == 0:
+        yield Line(NOTE, f"{name}: 0 calls a minute; turns answer by template")
+    else:
+        yield Line(GREEN, f"{name}: {max(found)} calls a minute; a turn makes two at most")
+
+
+def _quotas(
+    asker: Asker, config: LabConfig, service: str
+) -> tuple[list[Mapping[str, Any]], Line | None]:
+    """Every quota of a service as the Cloud Quotas API lists it, or the line that says why not."""
+    found: list[Mapping[str, Any]] = []
+    page = ""
+    while True:
+        place = f"v1/projects/{config.project}/locations/global/services/{service}/quotaInfos"
+        status, answer = asker.ask("cloudquotas", f"{place}?pageSize=1000&pageToken={page}")
+        if status != 200:
+            enable = "gcloud services enable cloudquotas.googleapis.com --project "
+            said = f"quota of {service}: {_said(answer, status)}"
+            return [], Line(NOTE, said, enable + config.project)
+        found += answer.get("quotaInfos", [])
+        page = answer.get("nextPageToken", "")
+        if not page:
+            return found, None
+
+
+def _values(quota: Mapping[str, Any], dimension: str, wanted: str) -> list[int]:
+    """The quota's value for this region or model: its own, else the one for all others."""
+    own, others = [], []
+    for info in quota.get("dimensionsInfos", []):
+        value = info.get("details", {}).get("value")
+        if value is None:
+            continue
+        named = info.get("dimensions", {}).get(dimension)
+        if named == wanted or (named and dimension == "base_model" and wanted.startswith(named)):
+            own.append(int(value))
+        elif named is None and (
+            dimension != "region"
+            or {wanted, "global"} & set(info.get("applicableLocations", [wanted]))
+        ):
+            others.append(int(value))
+    return own or others
 
 
 def _bigquery(asker: Asker, config: LabConfig) -> Iterator[Line]:
@@ -250,6 +334,7 @@ def _model(asker: Asker, config: LabConfig) -> Iterator[Line]:
     status, found = asker.ask("aiplatform", path, body)
     if status == 200:
         yield Line(GREEN, f"{name} answers at location {config.model_location}")
+        yield from _model_quota(asker, config, name)
     elif status == 404:
         yield Line(RED, f"there is no model {name}", "export LAB_MODEL=gemini-3-flash-preview")
     elif status == 429:

@@ -8,6 +8,8 @@ their deterministic path.
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +34,7 @@ class Embedded:
     failure: str | None = None
 
 
+MINUTE_S = 60.0
 JSON, CHOICE = "application/json", "text/x.enum"
 
 
@@ -45,6 +48,7 @@ class Model:
 
     def __init__(self, config: LabConfig) -> None:
         self._config, self._client, self._level = config, None, "MINIMAL"
+        self._calls: deque[float] = deque(maxlen=1_000)
 
     def use(self, config: LabConfig) -> LabConfig:
         """Call what `config` names from now on; returns what was in use before."""
@@ -59,6 +63,13 @@ class Model:
     @property
     def available(self) -> bool:
         return self._config.uses_model
+
+    @property
+    def calls_last_minute(self) -> int:
+        """How much of a quota per minute this kernel has just used: calls, answered or not."""
+        while self._calls and time.monotonic() - self._calls[0] > MINUTE_S:
+            self._calls.popleft()
+        return len(self._calls)
 
     async def text(
         self,
@@ -106,6 +117,7 @@ class Model:
     async def _bounded(self, call: Callable[[], Awaitable[Any]]) -> Any:
         if not self.available:
             return ModelReply(None, "no model in this lab")
+        self._calls.append(time.monotonic())
         try:
             async with asyncio.timeout(self._config.model_timeout_ms / 1000):
                 return await call()

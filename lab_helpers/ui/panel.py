@@ -27,6 +27,7 @@ from lab_helpers.ui.tables import TABLE, orders_table, table_html
 from lab_helpers.ui.words import counted, order_name
 
 if TYPE_CHECKING:
+    from lab_helpers.agents.model import Model
     from lab_helpers.agents.refund.agent import TurnResult
     from lab_helpers.lab import Lab
 
@@ -192,7 +193,7 @@ class RefundPanel:
             chat.running = False
         await self._read_orders()
         if chat is self._chat:
-            self._status(_afterwards(chat.last))
+            self._status(_afterwards(chat.last) + _used(self._lab.model))
         return chat.last
 
     async def _read_orders(self, *keys: str) -> None:
@@ -277,6 +278,13 @@ def _run(work: Work) -> Turn | None:
 
 def _request(order_id: int) -> str:
     return f"Please refund my order {order_name(order_id)}."
+
+
+def _used(model: Model) -> str:
+    """How much of a model's quota per minute is used; nothing where no model is called."""
+    if not model.available:
+        return ""
+    return f" {counted(model.calls_last_minute, 'model call')} in the last minute."
 
 
 def _afterwards(result: TurnResult | None) -> str:

@@ -201,6 +201,8 @@ async def test_the_panel_says_what_happened_and_who_spoke(lab):
     with lab.faults.bigquery("fails always"), lab.faults.gemini("429", timeout_ms=500):
         await panel.say("Please refund the Harbor Straight Jeans.")
         await panel.confirm()
+        # A free sentence and its reply, then a confirmation's reply.
+        assert "3 model calls in the last minute" in panel.status
     assert "Refund agent (template): Done" in panel.transcript()
     assert "BigQuery did not take this turn's trail" in panel.status
 

@@ -19,7 +19,37 @@ from lab_helpers.stores import schema
 TOKEN = "ya29.a-token-of-the-account"
 CONFIG = LabConfig(backend="cloud", project="my-project-1")
 NEEDS = schema.document("cloud/requirements.json")
-SERVICES = ("serviceusage", "cloudresourcemanager", "spanner", "bigquery", "aiplatform")
+SERVICES = (
+    "serviceusage",
+    "cloudresourcemanager",
+    "cloudquotas",
+    "spanner",
+    "bigquery",
+    "aiplatform",
+)
+
+
+def quota(metric, dimension, *values, every="", identity="a-quota"):
+    """A service's quota as the Cloud Quotas API lists it: (dimension's value or None, limit)."""
+    infos = [
+        {
+            "dimensions": {dimension: name} if name else {},
+            "details": {"value": str(limit)},
+            "applicableLocations": ["us-central1", "europe-west1"],
+        }
+        for name, limit in values
+    ]
+    info = {"quotaId": identity, "metric": metric, "dimensionsInfos": infos}
+    return {"quotaInfos": [{**info, "refreshInterval": every}]}
+
+
+def nodes(*values):
+    return 200, quota("spanner.googleapis.com/nodes", "region", *values, identity="NodesPerRegion")
+
+
+def calls(*values):
+    metric = "aiplatform.googleapis.com/generate_content_requests_per_minute"
+    return 200, quota(metric, "base_model", *values, every="minute")
 
 
 def services(state="ENABLED", without=()):
@@ -44,8 +74,14 @@ READY = {
     "/bigquery/v2/projects/my-project-1/jobs": (200, {}),
     "/v1/projects/my-project-1/locations/global/publishers/google/models/"
     "gemini-3-flash-preview:countTokens": (200, {"totalTokens": 1}),
+    "/v1/projects/my-project-1/locations/global/services/spanner.googleapis.com/quotaInfos": (
+        nodes((None, 100))
+    ),
+    "/v1/projects/my-project-1/locations/global/services/aiplatform.googleapis.com/quotaInfos": (
+        calls(("gemini-3-flash", 60), ("gemini-2", 5))
+    ),
 }
-APIS, ROLES, INSTANCE, REGION, DATASET, JOBS, MODEL = READY
+APIS, ROLES, INSTANCE, REGION, DATASET, JOBS, MODEL, NODES, CALLS = READY
 
 
 @contextlib.contextmanager
@@ -127,6 +163,13 @@ LACKS = [p for p in NEEDS["permissions"] if not p.startswith("bigquery")]
             "is in EU, the lab in us-central1",
             "export LAB_REGION=eu",
         ),
+        (
+            {NODES: nodes((None, 100), ("us-central1", 0))},
+            "Spanner quota in us-central1 is 0 nodes",
+            "gcloud beta quotas preferences create --project=my-project-1"
+            " --service=spanner.googleapis.com --quota-id=NodesPerRegion --preferred-value=1"
+            " --dimensions=region=us-central1",
+        ),
         ({MODEL: error(404, "no")}, "there is no model", "export LAB_MODEL="),
         (
             {MODEL: error(403, f"Bearer {TOKEN} may not")},
@@ -162,6 +205,15 @@ def test_what_is_wrong_comes_with_the_command_that_mends_it(answers, text, do):
             "runs no GQL here yet (400 needs an edition); the lab gives the same rows",
         ),
         ({ROLES: error(400, "what is that?")}, "roles could not be looked at (400 what is that?)"),
+        ({}, "Spanner quota in us-central1: up to 100 node(s); 0.1 is asked for"),
+        ({NODES: nodes(("us-central1", -1))}, "Spanner quota in us-central1: without a limit"),
+        ({NODES: nodes(("us-east1", 0))}, "no quota of Spanner nodes is listed for us-central1"),
+        ({NODES: error(403, "not enabled")}, "quota of spanner.googleapis.com: 403 not enabled"),
+        ({NODES: error(403, "no")}, "gcloud services enable cloudquotas.googleapis.com"),
+        ({}, "gemini-3-flash-preview: 60 calls a minute; a turn makes two at most"),
+        ({CALLS: calls(("gemini-2", 5))}, "no fixed number of calls a minute is listed"),
+        ({CALLS: calls(("gemini-3-flash", 0))}, "0 calls a minute; turns answer by template"),
+        ({CALLS: (200, {})}, "its quota is shared"),
         ({MODEL: error(429, "slow down")}, "out of quota now; turns answer by template"),
     ],
 )
