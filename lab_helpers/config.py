@@ -313,6 +313,21 @@ def catalog_client(endpoint: str | None = None) -> Any:
     return dataplex_v1.BusinessGlossaryServiceClient(transport=transport)
 
 
+def aspect_client(endpoint: str | None = None) -> Any:
+    """A CatalogServiceClient; `endpoint` (host:port) is a local server to ask instead."""
+    from google.cloud import dataplex_v1
+
+    if endpoint is None:
+        return dataplex_v1.CatalogServiceClient()
+    import grpc
+    from google.cloud.dataplex_v1.services.catalog_service import transports
+
+    channel = grpc.insecure_channel(endpoint)
+    return dataplex_v1.CatalogServiceClient(
+        transport=transports.CatalogServiceGrpcTransport(channel=channel)
+    )
+
+
 def revive(config: LabConfig) -> Callable[[], object] | None:
     """What brings a killed sandbox back on its old ports; None in the cloud."""
     if config.backend == "cloud":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab_helpers import config as configuration
 from lab_helpers.config import LabConfig
-from lab_helpers.errors import LabError
+from lab_helpers.errors import LabError, scrubbed
 
 if TYPE_CHECKING:
     from lab_helpers.agents.concierge.agent import Concierge
@@ -260,8 +260,9 @@ class Lab:
         from lab_helpers.provision.cleanup import cleanup
         from lab_helpers.ui.tables import Table
 
-        terms = configuration.catalog_client() if self.config.backend == "cloud" else None
-        rows = cleanup(self.config, self.spanner, self.bigquery, terms, confirm=confirm)
+        cloud = self.config.backend == "cloud"
+        catalog = (configuration.catalog_client(), configuration.aspect_client()) if cloud else ()
+        rows = cleanup(self.config, self.spanner, self.bigquery, *catalog, confirm=confirm)
         if confirm:
             for name in ("operations", "refund", "gate", "concierge", "trail", "_provisioned"):
                 self.__dict__.pop(name, None)
@@ -324,7 +325,9 @@ class Lab:
         except (BadRequest, NotFound) as error:
             raise LabError(
                 "The query was refused; nothing was read.",
-                (error.errors[0]["message"] if _listed(error) else error.message).splitlines()[0],
+                scrubbed(
+                    error.errors[0]["message"] if _listed(error) else error.message
+                ).splitlines()[0],
                 "Mend the query at that place and run the cell again.",
             ) from None
 

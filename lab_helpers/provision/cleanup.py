@@ -8,7 +8,7 @@ from google.api_core.exceptions import NotFound
 from google.cloud import bigquery
 
 from lab_helpers.config import LabConfig
-from lab_helpers.provision import glossary
+from lab_helpers.provision import aspect, glossary
 from lab_helpers.provision.install import LABELS
 
 
@@ -17,13 +17,14 @@ def cleanup(
     spanner_client: Any,
     bigquery_client: bigquery.Client,
     glossary_client: Any = None,
+    aspect_client: Any = None,
     *,
     confirm: bool,
 ) -> list[dict[str, str]]:
     """The lab's resources, one row each; removed when `confirm is True`.
 
-    A dataset, an instance or a glossary without the lab's label is left alone and said to be.
-    `glossary_client` is None where there is no Knowledge Catalog.
+    What the lab makes but does not carry its label is left alone and said to be.
+    `glossary_client` and `aspect_client` are None where there is no Knowledge Catalog.
     """
     rows: list[dict[str, str]] = []
 
@@ -69,5 +70,16 @@ def cleanup(
                 name,
                 ours,
                 lambda: glossary.remove(glossary_client, config.project),
+            )
+    if aspect_client is not None:
+        found = aspect.find(aspect_client, config.project)
+        if found is not None:
+            ours = LABELS.items() <= dict(found.labels).items()
+            name = found.name.rsplit("/", 1)[-1]
+            row(
+                "Knowledge Catalog aspect type",
+                name,
+                ours,
+                lambda: aspect.remove(aspect_client, config.project),
             )
     return rows

@@ -11,7 +11,7 @@ from google.api_core.exceptions import (
     AlreadyExists,
     BadRequest,
     Forbidden,
-    GoogleAPICallError,
+    GoogleAPIError,
     InvalidArgument,
     NotFound,
 )
@@ -19,9 +19,9 @@ from google.cloud import bigquery
 from google.cloud.spanner_admin_instance_v1 import Instance as InstanceMessage
 from google.cloud.spanner_v1 import KeySet
 
-from lab_helpers.config import LabConfig, catalog_client
+from lab_helpers.config import LabConfig, aspect_client, catalog_client
 from lab_helpers.errors import scrubbed
-from lab_helpers.provision import batches, coffee, glossary, store
+from lab_helpers.provision import aspect, batches, coffee, glossary, store
 from lab_helpers.stores import schema
 from lab_helpers.stores.lineage import TABLES as LINEAGE_TABLES
 from lab_helpers.stores.lineage import said_by
@@ -93,6 +93,7 @@ def provision(
     ]
     if config.backend == "cloud":
         steps.append(("Knowledge Catalog glossary and terms", lambda: _glossary(config)))
+        steps.append(("Knowledge Catalog aspect on the terms", lambda: _aspect(config)))
     for n, (label, step) in enumerate(steps):
         if progress:
             progress(n, len(steps), label)
@@ -256,10 +257,20 @@ def _glossary(config: LabConfig) -> bool:
     try:
         with catalog_client() as client:
             return glossary.make(client, config.project, LABELS)
-    except GoogleAPICallError as refusal:
+    except GoogleAPIError as refusal:
         # The lab's terms are also in its glossary file, and every turn says which one governed.
-        said = scrubbed(refusal.message).splitlines()[0]
+        said = scrubbed(str(refusal)).splitlines()[0]
         raise NotHere(f"not made; the glossary file governs ({said})") from None
+
+
+def _aspect(config: LabConfig) -> bool:
+    try:
+        with catalog_client() as terms, aspect_client() as client:
+            return aspect.make(client, terms, config.project, LABELS)
+    except GoogleAPIError as refusal:
+        # The values are also in the glossary file, which is where the lab reads them.
+        said = scrubbed(str(refusal)).splitlines()[0]
+        raise NotHere(f"not made; the glossary file holds the values ({said})") from None
 
 
 def _load(database: Any, tables: Iterable[tuple[str, list[store.Row]]]) -> None:

@@ -5,11 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
+from google.api_core.exceptions import InternalServerError
 from google.cloud.dataplex_v1.types import business_glossary as wire
+from google.cloud.dataplex_v1.types import catalog as entries
 from google.longrunning.operations_pb2 import Operation
 from google.protobuf.empty_pb2 import Empty
 
-from lab_helpers.config import LabConfig, catalog_client, catalog_lookup
+from lab_helpers.config import LabConfig, aspect_client, catalog_client, catalog_lookup
+from lab_helpers.provision import aspect
 from lab_helpers.provision import glossary as provisioning
 from lab_helpers.provision.cleanup import cleanup
 from lab_helpers.provision.install import LABELS
@@ -17,6 +20,8 @@ from lab_helpers.stores.catalog import TTL_SECONDS, KnowledgeCatalog, from_docum
 
 TERMS = ["rolling-100d-refund-count", "order-age-days", "customer-loyalty-tier"]
 PARENT = "projects/my-project-1/locations/global/glossaries/soa-business-glossary"
+ENTRIES = f"projects/my-project-1/locations/global/entryGroups/@dataplex/entries/{PARENT}/terms/"
+ASPECT = "refund-metric-contract"
 
 
 def done(message):
@@ -26,11 +31,13 @@ def done(message):
 
 
 class Glossary(grpc.GenericRpcHandler):
-    """BusinessGlossaryService with one glossary, two terms a page. `behave` may break it."""
+    """BusinessGlossaryService with one glossary, two terms a page, and CatalogService with the
+    terms' entries. `behave` may break the list of terms."""
 
     def __init__(self):
         self.terms, self.behave, self.asked = list(TERMS), "ok", []
         self.glossary, self.made = None, []
+        self.aspect_type, self.aspects, self.dies_after = None, {}, None
         self._server = grpc.server(ThreadPoolExecutor(4))
         self._server.add_generic_rpc_handlers([self])
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
@@ -46,13 +53,57 @@ class Glossary(grpc.GenericRpcHandler):
             "DeleteGlossaryTerm": (self._delete_term, Empty.SerializeToString),
             "DeleteGlossary": (self._delete, Operation.SerializeToString),
         }.get(method)
-        if service != "/google.cloud.dataplex.v1.BusinessGlossaryService" or work is None:
+        types = wire
+        if service == "/google.cloud.dataplex.v1.CatalogService":
+            types = entries
+            work = {
+                "GetAspectType": (self._get_type, entries.AspectType.serialize),
+                "CreateAspectType": (self._create_type, Operation.SerializeToString),
+                "DeleteAspectType": (self._delete_type, Operation.SerializeToString),
+                "GetEntry": (self._get_entry, entries.Entry.serialize),
+                "UpdateEntry": (self._update_entry, entries.Entry.serialize),
+            }.get(method)
+        elif service != "/google.cloud.dataplex.v1.BusinessGlossaryService":
             return None
-        return grpc.unary_unary_rpc_method_handler(
+        return work and grpc.unary_unary_rpc_method_handler(
             work[0],
-            request_deserializer=getattr(wire, f"{method}Request").deserialize,
+            request_deserializer=getattr(types, f"{method}Request").deserialize,
             response_serializer=work[1],
         )
+
+    def _get_type(self, request, context):
+        if self.aspect_type is None:
+            context.abort(grpc.StatusCode.NOT_FOUND, "no aspect type")
+        return self.aspect_type
+
+    def _create_type(self, request, context):
+        self.aspect_type = request.aspect_type
+        self.aspect_type.name = f"{request.parent}/aspectTypes/{request.aspect_type_id}"
+        return done(entries.AspectType.pb(self.aspect_type))
+
+    def _delete_type(self, request, context):
+        assert request.name == self.aspect_type.name
+        self.aspect_type = None
+        return done(Empty())
+
+    def _get_entry(self, request, context):
+        if not request.name.startswith(ENTRIES):
+            context.abort(grpc.StatusCode.NOT_FOUND, request.name)
+        held = self.aspects.get(request.name.rsplit("/", 1)[-1])
+        # The service spells the project by its number.
+        shown = {f"12345.global.{ASPECT}": {"data": held}} if held else {}
+        return entries.Entry(name=request.name, aspects=shown)
+
+    def _update_entry(self, request, context):
+        if self.dies_after is not None and len(self.aspects) >= self.dies_after:
+            context.abort(grpc.StatusCode.INTERNAL, "gone")
+        (key,) = request.aspect_keys
+        assert list(request.update_mask.paths) == ["aspects"] and self.aspect_type
+        fields = {f.name for f in self.aspect_type.metadata_template.record_fields}
+        data = dict(request.entry.aspects[key].data)
+        assert key == f"my-project-1.global.{ASPECT}" and data.keys() <= fields
+        self.aspects[request.entry.name.rsplit("/", 1)[-1]] = data
+        return request.entry
 
     def _get(self, request, context):
         if self.glossary is None:
@@ -207,3 +258,42 @@ def test_clean_up_removes_the_glossary_only_where_the_lab_made_it(
     assert [r["name"] for r in listed] == ["soa-business-glossary"]
     assert [r["state"] for r in removed] == [state]
     assert glossary.terms == left
+
+
+@pytest.fixture
+def services(glossary):
+    with catalog_client(glossary.address) as terms, aspect_client(glossary.address) as entries:
+        yield entries, terms
+
+
+@pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
+def test_the_terms_carry_their_values_whatever_a_kill_left(glossary, services, killed_after):
+    glossary.dies_after = killed_after
+    if killed_after is not None:
+        with pytest.raises(InternalServerError):
+            aspect.make(*services, "my-project-1", LABELS)
+        assert len(glossary.aspects) == killed_after
+        glossary.dies_after = None
+    assert aspect.make(*services, "my-project-1", LABELS) is True
+    assert glossary.aspects == {
+        "rolling-100d-refund-count": {"returned_status": "Returned", "rolling_window_days": 100},
+        "order-age-days": {"eligible_order_status": "Complete"},
+        "customer-loyalty-tier": {"standard_tier": "STANDARD", "vip_tier": "VIP"},
+    }
+    assert dict(glossary.aspect_type.labels) == LABELS
+    assert aspect.make(*services, "my-project-1", LABELS) is False
+
+
+@pytest.mark.parametrize(
+    ("labels", "state", "left"),
+    [(LABELS, "removed", False), ({}, "left alone: not labelled by this lab", True)],
+)
+def test_clean_up_removes_the_aspect_type_only_where_the_lab_made_it(
+    glossary, services, lab, labels, state, left
+):
+    entries, terms = services
+    aspect.make(entries, terms, "my-project-1", labels)
+    elsewhere = LabConfig(project="my-project-1", instance="not-here", dataset="not_here")
+    rows = cleanup(elsewhere, lab.spanner, lab.bigquery, terms, entries, confirm=True)
+    assert [(r["name"], r["state"]) for r in rows] == [(ASPECT, state)]
+    assert (glossary.aspect_type is not None) == left
