@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from lab_helpers.provision import batches
+
 TRAIL = [1, 5, 1, 1]
 ORDER = 90124
 # What one customer may have to wait for one answer, whatever fails.
@@ -105,3 +107,16 @@ async def test_a_refund_under_a_fault(lab, edge, fault, expected):
     assert verdict["decision_status"] == done.decision_status
     assert (verdict["evaluation_result"] == "PASS") or not approved
     assert lab.trail.ask("unbacked_actions") == []
+
+
+@pytest.mark.parametrize("fault", ["stumbles", "aborted storm", "commit answer lost"])
+def test_seed_data_is_there_once_however_often_a_batch_is_sent(lab, fault):
+    columns = ("name", "value")
+    rows = [(f"batch-{fault}-{n}", "x") for n in range(batches.BATCH_ROWS + 5)]
+    with lab.faults.spanner(fault) as proxy:
+        batches.write(lab.operations.database, "lab_state", columns, rows)
+        assert proxy.attempts["Commit"] > 2, "two batches, and what had to be sent again"
+    assert lab.operations.remembered(f"batch-{fault}-") == {str(n) for n in range(len(rows))}
+    lab.operations.database.execute_partitioned_dml(
+        "DELETE FROM lab_state WHERE name LIKE 'batch-%'"
+    )
