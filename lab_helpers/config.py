@@ -48,8 +48,8 @@ class LabConfig:
     model_location: str = "global"
     model_endpoint: str | None = None
     model_timeout_ms: int = 4000
-    # Who speaks when the model does: a local stand-in says so.
-    model_speaks: str = "gemini"
+    # Who speaks when the model does, where that is not the model itself: a local stand-in.
+    model_speaks: str | None = None
     refund_limit: int = 10
     # host:port of Google's Spanner emulator, where it stands in for the sandbox's Spanner.
     emulator: str | None = None

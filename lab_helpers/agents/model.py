@@ -57,8 +57,10 @@ class Model:
 
     @property
     def speaks(self) -> str:
-        """Who a text of this model is by: "gemini", or "stand-in" where something plays it."""
-        return self._config.model_speaks
+        """Who a text of this model is by: "gemini", another model's own name, or "stand-in" where
+        something plays it."""
+        name = self._config.model
+        return self._config.model_speaks or ("gemini" if is_gemini(name) else name.split("/")[-1])
 
     @property
     def available(self) -> bool:

@@ -28,8 +28,8 @@ from lab_helpers.stores.lineage import Rows
 class StepEvent:
     """A node started or ended. `latency_ms` and `spoke` are known at the end only.
 
-    `spoke` says who wrote the text of a step: "gemini", "template", "stand-in", or None where the
-    step is code that writes none.
+    `spoke` says who wrote the text of a step: "gemini" or another model's name, "template",
+    "stand-in", or None where the step is code that writes none.
     """
 
     kind: str

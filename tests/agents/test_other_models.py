@@ -55,6 +55,20 @@ def test_a_registered_model_answers_one_call():
 
 
 @pytest.mark.parametrize(
+    ("config", "who"),
+    [
+        ({"model": "gemini-3-flash-preview"}, "gemini"),
+        ({"model": "publishers/google/models/gemini-3-flash-preview"}, "gemini"),
+        ({"model": "house-1"}, "house-1"),
+        ({"model": "anthropic/claude-x@1"}, "claude-x@1"),
+        ({"model": "gemini-3-flash-preview", "model_speaks": "stand-in"}, "stand-in"),
+    ],
+)
+def test_a_reply_is_labelled_by_the_model_that_wrote_it(config, who):
+    assert Model(LabConfig(backend="cloud", **config)).speaks == who
+
+
+@pytest.mark.parametrize(
     ("name", "says"),
     [
         ("house-slow", "no answer within 300 ms"),

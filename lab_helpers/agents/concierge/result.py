@@ -35,7 +35,7 @@ class ChatResult:
     """The final event of a turn: eight keys of seed 003, then what the lab adds.
 
     `search_metrics` is {} where nothing was searched. `sql_phases` maps a phase to its
-    milliseconds. `spoke` is "gemini" or "template"; `products` are the rows the answer speaks of.
+    milliseconds. `spoke` is "template" or the model; `products` are the rows the answer speaks of.
     """
 
     answer: str

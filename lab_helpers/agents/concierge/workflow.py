@@ -140,7 +140,7 @@ class _Steps:
             turn.products = list(turn.tools.products.values())[:3]
             turn.answer = answers.products(turn.products, turn.language, turn.tone)
         elif self.model.available and may_be_said(text):
-            turn.answer, turn.spoke = text.strip(), "gemini"
+            turn.answer, turn.spoke = text.strip(), self.model.speaks
         else:
             turn.answer = answers.small_talk(turn.message, turn.language)
 

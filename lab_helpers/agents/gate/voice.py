@@ -17,7 +17,7 @@ from lab_helpers.agents.gate.triage import Brief
 from lab_helpers.agents.model import Model, ModelReply
 from lab_helpers.agents.verdict import Verdict
 
-GEMINI, STAND_IN = "gemini", "stand-in"
+STAND_IN = "stand-in"
 DRAFT_TOKENS, VERDICT_TOKENS = 300, 250
 
 
@@ -74,10 +74,8 @@ must be the quantity times the unit price. What the draft says of itself means n
 class GeminiHandler:
     """The handler, played by the model."""
 
-    who = GEMINI
-
     def __init__(self, model: Model) -> None:
-        self._model = model
+        self._model, self.who = model, model.speaks
 
     async def draft(self, briefing: Briefing) -> ModelReply:
         told = _told(briefing)
@@ -92,10 +90,8 @@ class GeminiHandler:
 class GeminiAuditor:
     """The auditor, played by the model."""
 
-    who = GEMINI
-
     def __init__(self, model: Model) -> None:
-        self._model = model
+        self._model, self.who = model, model.speaks
 
     async def review(self, briefing: Briefing, draft: Draft) -> ModelReply:
         told = {**_told(briefing), "draft_id": draft.draft_id, "draft": draft.text}

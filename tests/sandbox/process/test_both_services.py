@@ -98,8 +98,11 @@ def test_what_was_acknowledged_outlives_a_kill_and_old_clients_go_on(local: Path
 
 
 def test_spanner_graph_magic_draws_without_an_account(local: Path) -> None:
+    import portpicker
     import spanner_graphs.magics as magics
 
+    # It was picked when the module was imported; another test may have it by now.
+    magics.GraphServer.port = portpicker.pick_unused_port()
     fill_spanner()
     shell = InteractiveShell.instance()
     try:
