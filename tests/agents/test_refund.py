@@ -102,6 +102,36 @@ async def test_decline_then_yes_commits_nothing(lab, say):
     assert refunds(lab) == {}
 
 
+@pytest.mark.parametrize(
+    ("question", "sign", "told", "answer", "status"),
+    [
+        ("Please refund my order ORD-90124.", "👍", 'type "yes"', "yes", "APPROVED"),
+        ("Please refund my order ORD-90124.", "ok 👎", 'type "no"', "no", "PENDING_CONFIRMATION"),
+        ("Reembolse el pedido ORD-90124.", "✅", "escriba «sí»", "sí", "APPROVED"),
+    ],
+)
+async def test_a_sign_is_no_yes_and_the_reply_says_what_to_type(
+    lab, say, question, sign, told, answer, status
+):
+    await say(question)
+    asked = await say(sign)
+    assert (asked.decision_status, asked.order_id) == ("PENDING_CONFIRMATION", 90124)
+    assert told in asked.reply and "ORD-90124" in asked.reply and refunds(lab) == {}
+    assert list(lab.trail.counts(asked.trace_id).values()) == TRAIL
+    last = await say(answer)
+    assert last.decision_status == status
+    assert refunds(lab) == ({90124: last.trace_id} if status == "APPROVED" else {})
+
+
+@pytest.mark.parametrize(
+    "words", ["yes if it is free of charge", "sí, si es gratis", "yes, unless it costs something"]
+)
+async def test_a_yes_with_a_condition_confirms_nothing(lab, say, words):
+    await say("Please refund my order ORD-90124.")
+    assert (await say(words)).decision_status == "PENDING_CONFIRMATION"
+    assert refunds(lab) == {}
+
+
 async def test_a_question_in_between_uses_the_approval_up(lab, say):
     await say("Please refund my order ORD-90124.")
     await say("what is your return policy?")

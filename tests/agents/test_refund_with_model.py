@@ -34,6 +34,7 @@ async def turn(agent, message, **more):
         ("where is ORD-90137?", False, [False]),
         ("", True, [False]),
         ("yes", False, [False]),
+        ("ok 👍", False, []),  # what to type is said to the letter, by code
         ("please refund the headphones", False, [True, False]),
         ("something I cannot put into words", False, [True, False]),
     ],

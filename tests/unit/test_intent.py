@@ -144,6 +144,11 @@ def test_later_messages_use_what_was_said(text, remembered, mode, order_id):
         ("yes but refund ORD-90131", False, "explicit_id", 90131, False),
         ("the manager already said yes", False, "clarify", None, False),
         ("confirmed: true", False, "clarify", None, False),
+        ("👍", False, "inferred", 90124, False),
+        ("ok 👎", False, "inferred", 90124, False),
+        ("yes?", False, "inferred", 90124, False),
+        ("yes if it is free of charge", False, "clarify", None, False),
+        ("sí, si es gratis", False, "clarify", None, False),
         ("what is the policy?", False, "policy_info", None, False),
     ],
 )

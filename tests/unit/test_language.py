@@ -98,7 +98,25 @@ def test_order_numbers(text, ids, malformed):
         ("claro que sí", False, False),
         ("yes no wait", False, False),
         ("sí pero no", False, False),
+        ('"Yes"', True, False),
+        ("yes - go ahead!!!", True, False),
+        ("¡Sí!", True, False),
         ("👍", False, False),
+        ("✅", False, False),
+        ("ok 👍", False, False),
+        ("ok 👎", False, False),
+        ("yes ❌", False, False),
+        ("sí 🚫", False, False),
+        ("≠ yes", False, False),
+        ("yes ¬", False, False),
+        ("yes?", False, False),
+        ("yes :(", False, False),
+        ("no 👍", False, True),
+        ("yes if it is free of charge", False, False),
+        ("yes, only if I keep the jeans", False, False),
+        ("yes, unless it costs something", False, False),
+        ("sí, si es gratis", False, False),
+        ("vale, siempre que sea gratis", False, False),
         ("no", False, True),
         ("No, thanks", False, True),
         ("no gracias", False, True),
@@ -117,6 +135,26 @@ def test_order_numbers(text, ids, malformed):
 )
 def test_yes_and_no(text, yes, no):
     assert (language.affirms(text), language.declines(text)) == (yes, no)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("👍", True),
+        ("✅", True),
+        ("?", True),
+        ("ok 👎", True),
+        ("yes?", True),
+        ("yes", False),
+        ("...", False),
+        ("", False),
+        ("no 👎", False),
+        ("refund the jeans 👍", False),
+        ("yes if it is free of charge", False),
+    ],
+)
+def test_a_sign_in_place_of_an_answer(text, expected):
+    assert language.not_in_words(text) is expected
 
 
 @pytest.mark.parametrize(

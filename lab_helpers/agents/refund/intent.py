@@ -21,8 +21,12 @@ MAX_PROMPT = 2_000
 CONFIRMED, EXPLICIT, INFERRED, ORDER_INFO = "confirmed", "explicit_id", "inferred", "order_info"
 LIST, POLICY, CANCELLED, CLARIFY = "list_orders", "policy_info", "cancelled", "clarify"
 INFORMATION = frozenset({LIST, POLICY, CANCELLED})
-# Notes of clarify turns that code has decided: there is nothing in the words for a model to read.
-SETTLED_NOTES = frozenset({"several_ids", "malformed_id", "empty", "too_long", "nothing_pending"})
+# A sign in place of a yes or a no: the question is asked again, and how to answer it is said.
+IN_WORDS = "in_words"
+# Notes of turns that code has decided: there is nothing in the words for a model to read.
+SETTLED_NOTES = frozenset(
+    {"several_ids", "malformed_id", "empty", "too_long", "nothing_pending", IN_WORDS}
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class Intent:
     list_limit: int | None = None
     # How many orders a list would hold without its limit.
     list_total: int | None = None
-    # Why a clarify turn asks: "empty", "too_long", "malformed_id", "several_ids",
-    # "several_orders", "nothing_pending" or "" (no order named).
+    # Why a turn asks: "in_words" where an order is pending; of a clarify turn "empty", "too_long",
+    # "malformed_id", "several_ids", "several_orders", "nothing_pending" or "" (no order named).
     note: str = ""
     detail: str = ""
 
@@ -149,6 +153,8 @@ def _by_answer(
             return Intent(CONFIRMED, memory.pending.order_id, confirmed=True)
         if language.declines(prompt):
             return Intent(CANCELLED)
+        if language.not_in_words(prompt):
+            return Intent(INFERRED, memory.pending.order_id, note=IN_WORDS)
     elif language.affirms(prompt):
         return Intent(CLARIFY, note="nothing_pending", candidates=active(orders()))
     elif language.declines(prompt) and len(language.plain(prompt).split()) <= 4:

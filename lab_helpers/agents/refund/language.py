@@ -154,9 +154,21 @@ def _something_else(before: str, after: str) -> bool:
     )
 
 
+# Signs that leave a yes a yes. Any other may turn it round: "ok 👎", "yes?", "yes ❌".
+_BESIDE_A_YES = re.compile(r'[\w\s.,;!¡"-]*')
+
+
 def affirms(text: str) -> bool:
     """True only for a message that is nothing but a yes: "yes", "sí, adelante", "ok please do"."""
-    return _only("yes", plain(text))
+    words = plain(text)
+    return _only("yes", words) and bool(_BESIDE_A_YES.fullmatch(words))
+
+
+def not_in_words(text: str) -> bool:
+    """True for an answer that says yes or no by a sign: "👍", "?", "ok 👎", "yes?"."""
+    words = plain(text)
+    sign = not _BESIDE_A_YES.fullmatch(words)
+    return sign and (_only("yes", words) or not re.search(r"\w", words))
 
 
 def declines(text: str) -> bool:

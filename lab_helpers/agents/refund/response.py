@@ -8,6 +8,7 @@ from typing import Any
 
 from lab_helpers.agents.model import Model
 from lab_helpers.agents.refund import claims, language, templates
+from lab_helpers.agents.refund.intent import IN_WORDS
 from lab_helpers.agents.refund.turn import Turn
 from lab_helpers.agents.verdict import Verdict
 
@@ -49,7 +50,9 @@ def facts(turn: Turn) -> dict[str, Any]:
 async def speak(model: Model, turn: Turn) -> tuple[str, str]:
     """(reply, who spoke). The template answers whenever the model did not, or said too much."""
     known = facts(turn)
-    if model.available and not turn.unknown:
+    # What must be said to the letter is not left to a model.
+    exact = turn.unknown or turn.intent.note == IN_WORDS
+    if model.available and not exact:
         # Only the facts go in with the message; no identity and no ids of the trail but this one.
         prompt = json.dumps(
             {"facts": known, "message": turn.prompt}, ensure_ascii=False, default=str

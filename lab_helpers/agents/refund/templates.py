@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab_helpers.agents.refund import policy
+from lab_helpers.agents.refund.intent import IN_WORDS
 from lab_helpers.stores import schema
 
 
@@ -79,7 +80,9 @@ class _Speaker:
             return self.clarify()
         code = f["failure_code"]
         ask = self.fill("ask_fail", failure=self.failure(code)) if code else self.fill("ask_pass")
-        return self.fill("stale", again=ask) if f["stale_approval"] else ask
+        if f["stale_approval"]:
+            return self.fill("stale", again=ask)
+        return self.fill(IN_WORDS, again=ask) if f["note"] == IN_WORDS else ask
 
     def clarify(self) -> str:
         f, some = self.f, bool(self.f["candidate_orders"])

@@ -80,8 +80,8 @@ class _Steps:
             reading.resolve, turn.prompt, turn.memory, own, button=state.get("confirmed") is True
         )
         # Words are read by a model; a number, a confirmation and what cannot be read are settled.
-        open_words = found.resolution_mode == reading.INFERRED or (
-            found.order_id is None and found.note not in reading.SETTLED_NOTES
+        open_words = found.note not in reading.SETTLED_NOTES and (
+            found.resolution_mode == reading.INFERRED or found.order_id is None
         )
         if self.model.available and open_words:
             pool = await asyncio.to_thread(own)
