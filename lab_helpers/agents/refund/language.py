@@ -156,19 +156,24 @@ def _something_else(before: str, after: str) -> bool:
 
 # Signs that leave a yes a yes. Any other may turn it round: "ok 👎", "yes?", "yes ❌".
 _BESIDE_A_YES = re.compile(r'[\w\s.,;!¡"-]*')
+# The words of a yes as a question or a condition, without its sign: "can you confirm", "si puedes".
+_ASKS_BACK = re.compile(r"\b(?:can|may|do) (?:you|i)\b|\bsi puedes\b")
 
 
 def affirms(text: str) -> bool:
     """True only for a message that is nothing but a yes: "yes", "sí, adelante", "ok please do"."""
     words = plain(text)
-    return _only("yes", words) and bool(_BESIDE_A_YES.fullmatch(words))
+    return _only("yes", words) and not _turned(words)
 
 
 def not_in_words(text: str) -> bool:
-    """True for an answer that says yes or no by a sign: "👍", "?", "ok 👎", "yes?"."""
+    """True for an answer by a sign, or one that asks back: "👍", "ok 👎", "can you confirm"."""
     words = plain(text)
-    sign = not _BESIDE_A_YES.fullmatch(words)
-    return sign and (_only("yes", words) or not re.search(r"\w", words))
+    return _turned(words) and (_only("yes", words) or not re.search(r"\w", words))
+
+
+def _turned(words: str) -> bool:
+    return not _BESIDE_A_YES.fullmatch(words) or bool(_ASKS_BACK.search(words))
 
 
 def declines(text: str) -> bool:
