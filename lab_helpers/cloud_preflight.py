@@ -19,7 +19,7 @@ GREEN, NOTE, RED = "ok", "note", "wrong"
 TIMEOUT_S = 15.0
 _LOGIN = "gcloud auth application-default login"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_SERVICES = (
+SERVICES = (
     "serviceusage",
     "cloudresourcemanager",
     "cloudquotas",
@@ -67,7 +67,7 @@ class Asker:
     """REST with the account's credentials. `places` maps a service to another address."""
 
     def __init__(self, session: Any, places: Mapping[str, str] | None = None) -> None:
-        at_google = {name: f"https://{name}.googleapis.com" for name in _SERVICES}
+        at_google = {name: f"https://{name}.googleapis.com" for name in SERVICES}
         self._session, self._places = session, {**at_google, **(places or {})}
 
     def ask(self, service: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:

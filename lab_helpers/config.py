@@ -301,31 +301,30 @@ def catalog_lookup(config: LabConfig, endpoint: str | None = None) -> Callable[[
 
 def catalog_client(endpoint: str | None = None) -> Any:
     """A BusinessGlossaryServiceClient; `endpoint` (host:port) is a local server to ask instead."""
-    from google.cloud import dataplex_v1
+    from google.cloud.dataplex_v1.services import business_glossary_service as service
 
-    if endpoint is None:
-        return dataplex_v1.BusinessGlossaryServiceClient()
-    import grpc
-    from google.cloud.dataplex_v1.services.business_glossary_service import transports
-
-    channel = grpc.insecure_channel(endpoint)
-    transport = transports.BusinessGlossaryServiceGrpcTransport(channel=channel)
-    return dataplex_v1.BusinessGlossaryServiceClient(transport=transport)
+    return _dataplex(
+        service.BusinessGlossaryServiceClient,
+        service.transports.BusinessGlossaryServiceGrpcTransport,
+        endpoint,
+    )
 
 
 def aspect_client(endpoint: str | None = None) -> Any:
     """A CatalogServiceClient; `endpoint` (host:port) is a local server to ask instead."""
-    from google.cloud import dataplex_v1
+    from google.cloud.dataplex_v1.services import catalog_service as service
 
-    if endpoint is None:
-        return dataplex_v1.CatalogServiceClient()
-    import grpc
-    from google.cloud.dataplex_v1.services.catalog_service import transports
-
-    channel = grpc.insecure_channel(endpoint)
-    return dataplex_v1.CatalogServiceClient(
-        transport=transports.CatalogServiceGrpcTransport(channel=channel)
+    return _dataplex(
+        service.CatalogServiceClient, service.transports.CatalogServiceGrpcTransport, endpoint
     )
+
+
+def _dataplex(client: Any, transport: Any, endpoint: str | None) -> Any:
+    if endpoint is None:
+        return client()
+    import grpc
+
+    return client(transport=transport(channel=grpc.insecure_channel(endpoint)))
 
 
 def revive(config: LabConfig) -> Callable[[], object] | None:

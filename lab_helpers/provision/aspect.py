@@ -13,7 +13,7 @@ from google.api_core.exceptions import AlreadyExists, NotFound
 from google.cloud import dataplex_v1
 from google.protobuf import field_mask_pb2
 
-from lab_helpers.provision.glossary import CALL_TIMEOUT_S, LRO_TIMEOUT_S
+from lab_helpers.provision.glossary import CALL_TIMEOUT_S, LRO_TIMEOUT_S, place
 from lab_helpers.stores import schema
 
 _KINDS = {str: "string", int: "int"}
@@ -25,7 +25,7 @@ def make(client: Any, glossary_client: Any, project: str, labels: dict[str, str]
     The glossary comes first. Raises the service's error.
     """
     document = schema.document("policies/business_glossary.json")
-    parent, name = f"projects/{project}/locations/global", document["aspect_type"]
+    (parent, glossary), name = place(project), document["aspect_type"]
     made = find(client, project) is None
     if made:
         with contextlib.suppress(AlreadyExists):  # another run was quicker
@@ -36,8 +36,8 @@ def make(client: Any, glossary_client: Any, project: str, labels: dict[str, str]
                 timeout=CALL_TIMEOUT_S,
             ).result(LRO_TIMEOUT_S)
     values = {term["term_id"]: term["aspect"] for term in document["terms"]}
-    glossary = f"{parent}/glossaries/{document['glossary']}"
-    for term in glossary_client.list_glossary_terms(parent=glossary, timeout=CALL_TIMEOUT_S):
+    terms = f"{parent}/glossaries/{glossary}"
+    for term in glossary_client.list_glossary_terms(parent=terms, timeout=CALL_TIMEOUT_S):
         term_id = term.name.rsplit("/", 1)[-1]
         if term_id in values:
             made |= _put(client, parent, name, term.name, values[term_id])
@@ -59,7 +59,7 @@ def remove(client: Any, project: str) -> None:
 
 def _name(project: str) -> str:
     name = schema.document("policies/business_glossary.json")["aspect_type"]
-    return f"projects/{project}/locations/global/aspectTypes/{name}"
+    return f"{place(project)[0]}/aspectTypes/{name}"
 
 
 def _aspect_type(document: Any, labels: dict[str, str]) -> Any:

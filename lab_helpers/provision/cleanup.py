@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from google.api_core.exceptions import NotFound
@@ -60,26 +61,17 @@ def cleanup(
             d for d in instance.list_databases() if d.name.rsplit("/", 1)[-1] != config.database
         ]
         row("Spanner instance", config.instance, ours and not others, instance.delete)
-    if glossary_client is not None:
-        found = glossary.find(glossary_client, config.project)
+    for resource, kind, client in (
+        ("glossary", glossary, glossary_client),
+        # The terms that carry it go first.
+        ("aspect type", aspect, aspect_client),
+    ):
+        found = None if client is None else kind.find(client, config.project)
         if found is not None:
-            ours = LABELS.items() <= dict(found.labels).items()
-            name = found.name.rsplit("/", 1)[-1]
             row(
-                "Knowledge Catalog glossary",
-                name,
-                ours,
-                lambda: glossary.remove(glossary_client, config.project),
-            )
-    if aspect_client is not None:
-        found = aspect.find(aspect_client, config.project)
-        if found is not None:
-            ours = LABELS.items() <= dict(found.labels).items()
-            name = found.name.rsplit("/", 1)[-1]
-            row(
-                "Knowledge Catalog aspect type",
-                name,
-                ours,
-                lambda: aspect.remove(aspect_client, config.project),
+                f"Knowledge Catalog {resource}",
+                found.name.rsplit("/", 1)[-1],
+                LABELS.items() <= dict(found.labels).items(),
+                functools.partial(kind.remove, client, config.project),
             )
     return rows

@@ -13,7 +13,8 @@ LRO_TIMEOUT_S = 300
 CALL_TIMEOUT_S = 20
 
 
-def _place(project: str) -> tuple[str, str]:
+def place(project: str) -> tuple[str, str]:
+    """The global location of the project, and the glossary's name in it."""
     parent = f"projects/{project}/locations/global"
     return parent, schema.document("policies/business_glossary.json")["glossary"]
 
@@ -24,7 +25,7 @@ def make(client: Any, project: str, labels: dict[str, str]) -> bool:
     `client` is a BusinessGlossaryServiceClient. Raises the service's error.
     """
     document = schema.document("policies/business_glossary.json")
-    parent, name = _place(project)
+    parent, name = place(project)
     glossary = f"{parent}/glossaries/{name}"
     made = False
     if find(client, project) is None:
@@ -55,7 +56,7 @@ def make(client: Any, project: str, labels: dict[str, str]) -> bool:
 
 def find(client: Any, project: str) -> Any:
     """The glossary as the service holds it, or None."""
-    parent, name = _place(project)
+    parent, name = place(project)
     try:
         return client.get_glossary(name=f"{parent}/glossaries/{name}", timeout=CALL_TIMEOUT_S)
     except NotFound:
@@ -64,7 +65,7 @@ def find(client: Any, project: str) -> Any:
 
 def remove(client: Any, project: str) -> None:
     """Delete the terms, then the glossary, which is not deleted while it holds any."""
-    parent, name = _place(project)
+    parent, name = place(project)
     glossary = f"{parent}/glossaries/{name}"
     for term in _terms(client, glossary):
         client.delete_glossary_term(name=f"{glossary}/terms/{term}", timeout=CALL_TIMEOUT_S)

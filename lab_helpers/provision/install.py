@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -254,23 +255,27 @@ def _made_lineage_graph(client: bigquery.Client, config: LabConfig) -> bool:
 
 
 def _glossary(config: LabConfig) -> bool:
-    try:
-        with catalog_client() as client:
-            return glossary.make(client, config.project, LABELS)
-    except GoogleAPIError as refusal:
-        # The lab's terms are also in its glossary file, and every turn says which one governed.
-        said = scrubbed(str(refusal)).splitlines()[0]
-        raise NotHere(f"not made; the glossary file governs ({said})") from None
+    with _the_file_stands_in("governs"), catalog_client() as client:
+        return glossary.make(client, config.project, LABELS)
 
 
 def _aspect(config: LabConfig) -> bool:
+    with (
+        _the_file_stands_in("holds the values"),
+        catalog_client() as terms,
+        aspect_client() as client,
+    ):
+        return aspect.make(client, terms, config.project, LABELS)
+
+
+@contextlib.contextmanager
+def _the_file_stands_in(how: str) -> Iterator[None]:
+    """A refusal of Knowledge Catalog is no obstacle: all it would hold is in the glossary file."""
     try:
-        with catalog_client() as terms, aspect_client() as client:
-            return aspect.make(client, terms, config.project, LABELS)
+        yield
     except GoogleAPIError as refusal:
-        # The values are also in the glossary file, which is where the lab reads them.
         said = scrubbed(str(refusal)).splitlines()[0]
-        raise NotHere(f"not made; the glossary file holds the values ({said})") from None
+        raise NotHere(f"not made; the glossary file {how} ({said})") from None
 
 
 def _load(database: Any, tables: Iterable[tuple[str, list[store.Row]]]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from google.auth.transport.requests import AuthorizedSession
 from google.oauth2.credentials import Credentials
 
-from lab_helpers.cloud_preflight import Asker, cloud_preflight, estimate, require
+from lab_helpers.cloud_preflight import SERVICES, Asker, cloud_preflight, estimate, require
 from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.lab import Lab
@@ -19,14 +19,6 @@ from lab_helpers.stores import schema
 TOKEN = "ya29.a-token-of-the-account"
 CONFIG = LabConfig(backend="cloud", project="my-project-1")
 NEEDS = schema.document("cloud/requirements.json")
-SERVICES = (
-    "serviceusage",
-    "cloudresourcemanager",
-    "cloudquotas",
-    "spanner",
-    "bigquery",
-    "aiplatform",
-)
 
 
 def quota(metric, dimension, *values, every="", identity="a-quota"):
