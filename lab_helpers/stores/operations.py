@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+from google.api_core.exceptions import AlreadyExists
 from google.cloud.spanner_v1 import JsonObject
 from google.cloud.spanner_v1 import param_types as pt
 
@@ -24,7 +26,6 @@ _TYPES = {
     "standard_tier": pt.STRING,
     "vip_tier": pt.STRING,
     "trace_id": pt.STRING,
-    "trace_ids": pt.Array(pt.STRING),
 }
 
 
@@ -225,9 +226,13 @@ class OperationsStore:
 
     def put_outbox(self, trace_id: str, payload: str) -> None:
         """Keep (or replace) what BigQuery must still be told of one turn."""
-        columns = ("trace_id", "payload", "status", "created_at", "delivered_at")
-        row = (trace_id, payload, "PENDING", _COMMIT_TIME, None)
-        self._batch(lambda b: b.insert_or_update("lineage_outbox", columns, [row]))
+        self._batch(lambda b: b.insert_or_update(*_owed(trace_id, payload)))
+
+    def add_outbox(self, trace_id: str, payload: str) -> None:
+        """As `put_outbox`, but what the outbox knows of the turn already stays: a commit writes
+        its own trail, and it may come at the last moment."""
+        with contextlib.suppress(AlreadyExists):
+            self._batch(lambda b: b.insert(*_owed(trace_id, payload)))
 
     def mark_delivered(self, trace_ids: list[str]) -> None:
         """Tick trails off as delivered to BigQuery."""
@@ -243,13 +248,6 @@ class OperationsStore:
             " ORDER BY created_at, trace_id"
         )
         return {row["trace_id"]: row["payload"] for row in rows}
-
-    def in_outbox(self, trace_ids: list[str]) -> set[str]:
-        """Those of the trace ids that the outbox knows, delivered or not."""
-        if not trace_ids:
-            return set()
-        sql = "SELECT trace_id FROM lineage_outbox WHERE trace_id IN UNNEST(@trace_ids)"
-        return {row["trace_id"] for row in self.query(sql, {"trace_ids": trace_ids})}
 
     def refunds(self) -> list[dict[str, Any]]:
         """Every refund this lab wrote: order, customer and trace id."""
@@ -294,6 +292,11 @@ _REFUND = (
 def _statement(sql: str, binding: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     used = {k: v for k, v in binding.items() if f"@{k}" in sql}
     return sql, used, {k: _TYPES[k] for k in used}
+
+
+def _owed(trace_id: str, payload: str) -> tuple[str, tuple[str, ...], list[tuple[Any, ...]]]:
+    columns = ("trace_id", "payload", "status", "created_at", "delivered_at")
+    return "lineage_outbox", columns, [(trace_id, payload, "PENDING", _COMMIT_TIME, None)]
 
 
 def _type_of(value: Any) -> Any:

@@ -193,3 +193,15 @@ def test_at_limit_minus_three_exactly_three_are_refunded(lab, at_once, threads):
     assert sum(d.committed for d in done) == 3
     assert {d.failure_code for d in done if not d.committed} == {policy.LIMIT_EXCEEDED}
     assert sum(status(lab, n) == "Returned" for n in numbers) == 3
+
+
+@pytest.mark.parametrize("delivered", [False, True])
+def test_what_the_outbox_knows_is_not_added_again(lab, delivered):
+    trace_id = f"TRC-known-{delivered}"
+    lab.operations.add_outbox(trace_id, "the commit's own")
+    if delivered:
+        lab.operations.mark_delivered([trace_id])
+    lab.operations.add_outbox(trace_id, "what a dead kernel noted")
+    owed = {t: p for t, p in lab.operations.pending_outbox().items() if t == trace_id}
+    assert owed == ({} if delivered else {trace_id: "the commit's own"})
+    lab.operations.mark_delivered([trace_id])

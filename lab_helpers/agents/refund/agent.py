@@ -291,10 +291,8 @@ class RefundAgent:
             self._operations.put_outbox(trace_id, dump(self._settled(trace_id)))
             self.release(trace_id)
         with self._journal.inherited() as owed:
-            # What a dead kernel committed wrote its own trail in the same transaction.
-            written = self._operations.in_outbox(list(owed))
-            for trace_id in owed.keys() - written:
-                self._operations.put_outbox(trace_id, owed[trace_id])
+            for trace_id, payload in owed.items():
+                self._operations.add_outbox(trace_id, payload)
         done, left = [], 0
         for trace_id, payload in self._operations.pending_outbox().items():
             try:
