@@ -242,11 +242,10 @@ class Lab:
         """Undo every refund and empty the trail."""
         self._need_provisioned()
         from lab_helpers.provision import reset
+        from lab_helpers.stores.journal import journal
 
         result = reset.reset_all(self.operations, self.trail, settled_only=self.config.rows_settle)
         self.refund.forget()
-        from lab_helpers.stores.journal import journal
-
         with journal(self.config.home).inherited():
             pass  # what dead kernels still owed belongs to the trail that was emptied
         return result

@@ -7,7 +7,8 @@ import collections
 import time
 from typing import TYPE_CHECKING, Any
 
-from lab_helpers.agents.refund.agent import RefundAgent, TurnResult
+from lab_helpers.agents.refund.agent import RefundAgent
+from lab_helpers.agents.refund.result import TurnResult
 from lab_helpers.faults.judge import judge
 from lab_helpers.ui.tables import Table
 

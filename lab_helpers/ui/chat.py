@@ -15,7 +15,7 @@ from lab_helpers.ui.style import chip, esc
 from lab_helpers.ui.words import STEPS, counted, decision, failure, governed, order_name, spoke
 
 if TYPE_CHECKING:
-    from lab_helpers.agents.refund.agent import TurnResult
+    from lab_helpers.agents.refund.result import TurnResult
     from lab_helpers.agents.trace import StepEvent
     from lab_helpers.stores.operations import Order
     from lab_helpers.stores.personas import Persona

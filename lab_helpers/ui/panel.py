@@ -28,7 +28,7 @@ from lab_helpers.ui.words import counted, order_name
 
 if TYPE_CHECKING:
     from lab_helpers.agents.model import Model
-    from lab_helpers.agents.refund.agent import TurnResult
+    from lab_helpers.agents.refund.result import TurnResult
     from lab_helpers.lab import Lab
 
 Turn = asyncio.Task["TurnResult | None"]

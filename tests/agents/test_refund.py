@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lab_helpers.agents.refund.agent import TurnResult
+from lab_helpers.agents.refund.result import TurnResult
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.errors import LabError
 from lab_helpers.stores.personas import all_personas

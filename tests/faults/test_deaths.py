@@ -15,21 +15,16 @@ from lab_helpers.config import ROOT, LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.faults import Faults
 from lab_helpers.lab import Lab
+from tests.faults.trails import refunds
 
 ORDER = 90124
 QUESTION = f"Please refund my order ORD-{ORDER}."
 WHOLE = [1, 5, 1, 1]
-
-
-def refunds(lab):
-    return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}
+TRAIL = "soa_action_lineage.agent_sessions"
 
 
 def traces(lab):
     return {r["t"] for r in lab.trail.query(f"SELECT trace_id AS t FROM `{TRAIL}`")}
-
-
-TRAIL = "soa_action_lineage.agent_sessions"
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5])

@@ -4,7 +4,7 @@ import pytest
 
 from lab_helpers.agents.refund import templates
 from lab_helpers.agents.refund.workflow import STEPS
-from tests.faults.trails import whole
+from tests.faults.trails import refunds, whole
 
 ORDER = 90124
 QUESTION = f"Please refund my order ORD-{ORDER}."
@@ -53,16 +53,12 @@ def once(work):
     return first
 
 
-def refunds(lab):
-    return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}
-
-
 def verdict(lab, result):
     row = lab.lineage(result.trace_id).verdict
     return row["evaluation_result"], row["failure_code"], row["decision_status"]
 
 
-# Step that fails: what asking for "my jacket" (read from the words and the orders) comes to.
+# Step that fails: what asking comes to; step 1 reads the orders where no number is given.
 ASKING = {
     1: ("PENDING_CONFIRMATION", "MISSING_ORDER_ID"),
     2: ("DENIED", "STORE_UNAVAILABLE"),

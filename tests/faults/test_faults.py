@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from lab_helpers.provision import batches
+from tests.faults.trails import refunds
 
 TRAIL = [1, 5, 1, 1]
 ORDER = 90124
@@ -61,10 +62,6 @@ TABLE = [
     ("gemini", "safety", PAID),
     ("gemini", "empty", PAID),
 ]
-
-
-def refunds(lab):
-    return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}
 
 
 def paid_items(lab):

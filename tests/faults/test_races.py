@@ -13,15 +13,11 @@ import pytest
 
 from lab_helpers.faults.judge import judge
 from lab_helpers.lab import Lab
-from tests.faults.trails import whole
+from tests.faults.trails import refunds, whole
 from tests.stores.shop import customer, order
 
 CROWD = 50
 LIMIT = 10
-
-
-def refunds(lab):
-    return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}
 
 
 @pytest.fixture

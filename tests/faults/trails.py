@@ -1,4 +1,4 @@
-"""Whole trails: one session, five steps, one verdict, one action."""
+"""What the stores hold of turns; a whole trail is 1 session, 5 steps, 1 verdict, 1 action."""
 
 from lab_helpers.stores.lineage import TABLES
 
@@ -18,3 +18,8 @@ def whole(lab, trace_ids):
         {"trace_ids": list(trace_ids)},
     )
     return {row["t"] for row in rows}
+
+
+def refunds(lab):
+    """Order id to trace id of every refund that Spanner holds."""
+    return {r["order_id"]: r["trace_id"] for r in lab.operations.refunds()}

@@ -4,7 +4,7 @@ from html import escape
 
 import pytest
 
-from lab_helpers.agents.refund.agent import TurnResult
+from lab_helpers.agents.refund.result import TurnResult
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.stores.operations import Order
 from lab_helpers.stores.personas import persona

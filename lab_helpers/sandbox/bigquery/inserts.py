@@ -51,9 +51,10 @@ class Inserts:
             values = bq_rows_to_arrow(rows, schema).to_pylist()
             async with self._context.engine.write_lock():
                 self._insert(named.groups(), schema.names, values)
-                self._context.snapshots.record_change(*named.groups())
         except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException, duckdb.Error):
             return None
+        # Stored: from here on nothing may send the rows bqemulator's way as well.
+        self._context.snapshots.record_change(*named.groups())
         return _DONE
 
     def _insert(

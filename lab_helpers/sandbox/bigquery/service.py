@@ -88,9 +88,8 @@ class BigQueryServer:
         create_app = emulator.create_app
 
         def create_lab_app(context: AppContext) -> Guard:
-            inserts = Inserts(without_time_travel(context))
-            context = replace(context, catalog=CountedCatalog(context))
-            context = without_time_travel(context)
+            uncounted = context.catalog
+            context = without_time_travel(replace(context, catalog=CountedCatalog(context)))
             # Many small statements: DuckDB's idle workers cost more than they bring.
             context.engine.connection.execute("SET threads TO 1")
             # What is read is kept up to here; without it, up to most of the machine's memory.
@@ -99,7 +98,7 @@ class BigQueryServer:
             # The others log and count each request, for nobody here, at a millisecond each.
             app.user_middleware = [m for m in app.user_middleware if m.cls is GzipRequestMiddleware]
             routes.install(app, context)
-            return Guard(app, self._health, inserts)
+            return Guard(app, self._health, Inserts(replace(context, catalog=uncounted)))
 
         emulator.create_app = create_lab_app
         try:
