@@ -1,9 +1,40 @@
 """One lab for the tests that need stores: its own sandbox, set up once."""
 
+import contextlib
 import os
 import threading
 
 import pytest
+
+POINTERS = (
+    "SPANNER_EMULATOR_HOST",
+    "BIGQUERY_EMULATOR_HOST",
+    "LAB_SANDBOX_SPANNER",
+    "GOOGLE_CLOUD_SPANNER_MULTIPLEXED_SESSIONS_FOR_RW",
+)
+
+
+@contextlib.contextmanager
+def pointed_back():
+    """Opening a lab points the clients of this process at it; afterwards they are where they were.
+
+    A kernel or command that is started later would otherwise take a lab that is gone for Google's
+    emulator.
+    """
+    kept = {name: os.environ.get(name) for name in POINTERS}
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+@pytest.fixture(autouse=True)
+def pointers():
+    with pointed_back():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -19,16 +50,11 @@ def lab_home(tmp_path_factory):
 def provisioned(lab_home):
     from lab_helpers.lab import Lab
 
-    before = {k: os.environ.get(k) for k in ("SPANNER_EMULATOR_HOST", "BIGQUERY_EMULATOR_HOST")}
-    lab = Lab.open(env={"LAB_HOME": str(lab_home)}, quiet=True)
-    lab.provision(progress=None)
-    yield lab
-    lab.close()
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    with pointed_back():
+        lab = Lab.open(env={"LAB_HOME": str(lab_home)}, quiet=True)
+        lab.provision(progress=None)
+        yield lab
+        lab.close()
 
 
 @pytest.fixture

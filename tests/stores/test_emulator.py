@@ -1,6 +1,5 @@
 """The same lab on Google's Spanner emulator: same rows, same decisions as in the sandbox."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,8 @@ from lab_helpers.lab import Lab
 from lab_helpers.stores import schema
 from lab_helpers.stores.catalog import from_document
 from lab_helpers.stores.personas import all_personas
+from tests.conftest import pointed_back
 from tests.stores import emulator
-from tests.stores.conftest import POINTERS
 
 HERE = emulator.binary()
 needs_emulator = pytest.mark.skipif(HERE is None, reason="no emulator: set EMULATOR to its binary")
@@ -23,18 +22,14 @@ QUESTIONS = sorted(p.stem for p in Path(DATA / "gql" / "operations").glob("*.gql
 @pytest.fixture(scope="module")
 def emulated(provisioned, tmp_path_factory):
     home = tmp_path_factory.mktemp("emulated").resolve()
-    kept = {name: os.environ.get(name) for name in POINTERS}
-    with emulator.running() as address:
-        env = {"LAB_HOME": str(home), "SPANNER_EMULATOR_HOST": address}
-        lab = Lab.open(env=env, quiet=True)
-        lab.provision(progress=None)
-        yield lab
-        lab.close()
-    sandbox.stop(home)
-    for name, value in kept.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
+    with pointed_back():
+        with emulator.running() as address:
+            env = {"LAB_HOME": str(home), "SPANNER_EMULATOR_HOST": address}
+            lab = Lab.open(env=env, quiet=True)
+            lab.provision(progress=None)
+            yield lab
+            lab.close()
+        sandbox.stop(home)
 
 
 def unordered(rows):

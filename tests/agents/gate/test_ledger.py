@@ -229,7 +229,6 @@ async def test_a_restart_of_the_store_loses_nothing(tmp_path):
     from lab_helpers import sandbox
     from lab_helpers.lab import Lab
 
-    kept = {k: os.environ.get(k) for k in ("SPANNER_EMULATOR_HOST", "BIGQUERY_EMULATOR_HOST")}
     home = {"LAB_HOME": str(tmp_path)}
     try:
         lab = Lab.open(env=home, quiet=True)
@@ -245,4 +244,3 @@ async def test_a_restart_of_the_store_loses_nothing(tmp_path):
         lab.close()
     finally:
         sandbox.stop(tmp_path.resolve())
-        os.environ.update({k: v for k, v in kept.items() if v})
