@@ -40,7 +40,7 @@ class PanelWidgets:
         )
         self.box = w.Text(
             description="Message",
-            placeholder="Type a message and press Enter",
+            placeholder="Type, then press Enter",
             style=_BESIDE,
             layout=w.Layout(flex="1 1 auto", width="auto", min_width="0"),
         )

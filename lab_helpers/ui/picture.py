@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab_helpers.ui.style import esc, page
+
 # Fills carry their own dark text and the background is clear, so a picture suits both themes.
 FILLS = {
     "": ("#eef1f4", "#6e7781"),
@@ -102,3 +104,16 @@ class Picture:
         if png := self.png():
             bundle["image/png"] = base64.b64encode(png).decode()
         return bundle
+
+    def _ipython_display_(self) -> None:
+        # Hosts show an image alone, with no alternative text, so the text is an output of its own.
+        from IPython.display import display
+
+        bundle = self._repr_mimebundle_()
+        display(bundle, raw=True)
+        if "image/png" in bundle:
+            display({"text/plain": "", "text/html": self._folded()}, raw=True)
+
+    def _folded(self) -> str:
+        text = f"<pre><code>{esc(self.text)}</code></pre>"
+        return page(f"<details><summary>The picture in words</summary>{text}</details>")

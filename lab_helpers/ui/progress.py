@@ -49,7 +49,8 @@ class ProgressBar:
         self.title = title
         self._bar = w.IntProgress(description=title, style={"description_width": "initial"})
         self._label = w.Label("starting")
-        self.widget = w.HBox([self._bar, self._label])
+        # In a narrow window the words go below the bar instead of being cut.
+        self.widget = w.HBox([self._bar, self._label], layout=w.Layout(flex_flow="row wrap"))
 
     def show(self, done: int, total: int, step: str) -> None:
         """Move to `done` of `total`; `step` says what is being done."""

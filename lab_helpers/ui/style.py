@@ -24,6 +24,8 @@ font:14px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--soa-fg)
 background:none!important;color:inherit;padding:0!important}
 .soa p{margin:0}
 .soa pre{margin:0;overflow-x:auto}
+.soa pre,.soa pre code{white-space:pre!important;word-break:normal;overflow-wrap:normal}
+.soa-page{overflow-x:auto}
 .soa-chip{display:inline-block;padding:0 8px;border-radius:10px;font-size:12px;font-weight:600;
 line-height:20px;white-space:nowrap;--hue:var(--soa-muted);border:1px solid var(--hue);
 background:color-mix(in srgb,var(--hue) 12%,var(--soa-bg));
@@ -34,9 +36,17 @@ color:color-mix(in srgb,var(--hue) 55%,var(--soa-fg))}
 """
 
 
+# Hosts typeset what stands between two dollar signs as a formula, unless told not to: the first
+# name is MathJax 3's (JupyterLab, Notebook 7), the second MathJax 2's (Colab).
+_PRICES = "mathjax_ignore tex2jax_ignore"
+
+
 def page(body: str, *sheets: str) -> str:
-    """`body` inside the lab's root element, with the base sheet and those named."""
-    return f'{style(*sheets)}<div class="soa">{body}</div>'
+    """`body` inside the lab's root element, with the base sheet and those named.
+
+    What is wider than the window scrolls, and dollar signs stay dollar signs.
+    """
+    return f'{style(*sheets)}<div class="soa soa-page {_PRICES}">{body}</div>'
 
 
 def style(*sheets: str) -> str:

@@ -25,7 +25,7 @@ TABLE = """
 color:var(--soa-fg);padding:0 0 4px}
 .soa table.soa-table th,.soa table.soa-table td{text-align:left;vertical-align:top;
 padding:4px 16px 4px 0;border:0;border-bottom:1px solid var(--soa-line);background:none;
-color:var(--soa-fg);max-width:60ch;overflow-wrap:anywhere;white-space:normal}
+color:var(--soa-fg);max-width:60ch;overflow-wrap:break-word;word-break:normal;white-space:normal}
 .soa table.soa-table th{color:var(--soa-muted);font-weight:600}
 .soa table.soa-table .soa-num{text-align:right;font-variant-numeric:tabular-nums;
 white-space:nowrap}

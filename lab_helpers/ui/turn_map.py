@@ -23,7 +23,7 @@ padding:4px 20px 4px 0;background:none;color:var(--soa-fg);border-bottom:1px sol
 .soa-map tbody th{font-weight:400;min-width:15em}
 .soa-map small{color:var(--soa-muted);font-size:12px;margin-left:6px}
 .soa-map .soa-dot{display:inline-block;width:11px;height:11px;margin-right:3px;border-radius:3px;
---hue:var(--soa-muted);background:color-mix(in srgb,var(--hue) 75%,var(--soa-bg))}
+--hue:var(--soa-muted);background:color-mix(in srgb,var(--hue) 75%,var(--soa-fg))}
 """
 
 

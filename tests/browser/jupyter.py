@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "refund.ipynb"
 _START_S = 60
 
-PANEL_CELL, GRAPH_CELL = 1, 3
+PANEL_CELL, GRAPH_CELL, QUERY_CELL, TABLE_CELL, PROGRESS_CELL = 1, 3, 4, 5, 6
 
 
 def cells(trace_id: str) -> tuple[str, ...]:
-    """The notebook: the panel, and the graph of one turn."""
+    """The notebook: the panel, the graph of one turn, and outputs wider than a narrow window."""
     return (
         "from lab_helpers import Lab\n\nlab = Lab.open(quiet=True)",
         "panel = lab.panel()\npanel",
@@ -34,6 +34,15 @@ GRAPH `soa_action_lineage.ActionLineageGraph`
 MATCH p = (:AgentSession {{trace_id: "{trace_id}"}})-[:RAN_STEP]->(:WorkflowNode)
         -[:EVALUATED]->(:PolicyEvaluation)-[:DECIDED]->(:AgentAction)
 RETURN TO_JSON(p) AS path""",
+        'lab.show_query("policy_evaluation")',
+        """from lab_helpers.ui.tables import Table
+
+reply = "The price is $18.40 a carton. That comes to $220.80 in all."
+codes = ["PENDING_CONFIRMATION", "RETURN_WINDOW_EXPIRED", "evaluate_spanner_policy"]
+Table([{"reply": reply, **{code.lower(): code for code in codes}}])""",
+        """from lab_helpers.ui.progress import progress_bar
+
+progress_bar("Provisioning")(10, 10, "ready")""",
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.jupyter import GRAPH_CELL
+from tests.browser.jupyter import GRAPH_CELL, PROGRESS_CELL, QUERY_CELL, TABLE_CELL
 from tests.browser.page import SOON_MS, WINDOW
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
@@ -110,9 +110,10 @@ def test_clicking_elsewhere_sends_nothing(face):
 
 
 def test_what_a_customer_types_stays_text(face):
-    face.message.fill("<img src=x onerror=alert(1)> refund")
+    typed = "<img src=x onerror=alert(1)> refund $5 or $6"
+    face.message.fill(typed)
     face.button("Send").click()
-    expect(face.chat).to_contain_text("<img src=x onerror=alert(1)> refund")
+    expect(face.chat).to_contain_text(typed)
     assert face.panel.locator("img:not([role])").count() == 0
 
 
@@ -214,3 +215,60 @@ def test_the_graph_of_a_turn_opens_in_the_page(face):
     expect(cell.locator("canvas").first).to_be_visible()
     expect(cell).to_contain_text("4 nodes, 3 edges")
     face.shoot("6-graph", cell)
+
+
+@pytest.fixture
+def narrow(face):
+    face.page.set_viewport_size({"width": 480, "height": 1100})
+    face.page.wait_for_timeout(300)
+    yield face
+    face.page.set_viewport_size(WINDOW)
+
+
+@pytest.mark.parametrize(
+    ("number", "whole"), [(TABLE_CELL, r"[^\s-]+"), (QUERY_CELL, r"[^\n]+")], ids=["table", "query"]
+)
+def test_no_word_of_a_table_and_no_line_of_a_query_is_broken(narrow, number, whole):
+    cell = narrow.cell(number)
+    cell.scroll_into_view_if_needed()
+    narrow.shoot(f"7-narrow-{number}", cell)
+    assert cell.locator(".soa").count() == 1
+    assert cell.locator(".soa").evaluate(BROKEN, whole) == []
+
+
+# The pieces of text, as `whole` cuts them, that stand on more than one line.
+BROKEN = """(part, whole) => {
+  const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (text.parentElement.closest('style')) continue;
+    for (const found of text.data.matchAll(new RegExp(whole, 'g'))) {
+      const range = document.createRange();
+      range.setStart(text, found.index);
+      range.setEnd(text, found.index + found[0].length);
+      const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+      if (lines.size > 1) broken.push(found[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+def test_two_prices_in_a_text_are_no_formula(face):
+    cell = face.cell(TABLE_CELL)
+    cell.scroll_into_view_if_needed()
+    expect(cell.locator("td").first).to_have_text(
+        "The price is $18.40 a carton. That comes to $220.80 in all."
+    )
+    face.page.wait_for_timeout(1000)  # a formula would be typeset late
+    assert cell.locator("mjx-container").count() == 0
+
+
+def test_what_a_progress_bar_says_is_not_cut(narrow):
+    cell = narrow.cell(PROGRESS_CELL)
+    cell.scroll_into_view_if_needed()
+    said = cell.get_by_text("10 of 10: ready")
+    narrow.shoot("8-progress", cell)
+    edge = "e => e.getBoundingClientRect().right"
+    assert said.evaluate("e => e.scrollWidth - e.clientWidth") <= 1
+    assert said.evaluate(edge) <= cell.locator(".jp-OutputArea").evaluate(edge)

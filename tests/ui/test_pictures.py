@@ -2,7 +2,9 @@
 
 import shutil
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from lab_helpers.errors import LabError
 from lab_helpers.ui.picture import Edge, Node, Picture
@@ -66,3 +68,23 @@ def test_an_awkward_label_is_drawn_whole(label):
 def test_without_graphviz_the_text_remains(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert schema_view("ActionLineageGraph", "d")._repr_mimebundle_() == {"text/plain": TRAIL}
+
+
+@pytest.mark.parametrize("drawn", [pytest.param(True, marks=needs_dot), False])
+def test_a_cell_shows_a_picture_with_its_words_folded_or_the_words_alone(drawn):
+    code = f"""
+import os
+from lab_helpers.ui.schema_view import schema_view
+if not {drawn}:
+    os.environ["PATH"] = ""
+schema_view("ActionLineageGraph", "d")
+"""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    first, *rest = [output.data for output in notebook.cells[0].outputs]
+    assert first["text/plain"] == TRAIL
+    assert ("image/png" in first) is drawn
+    assert len(rest) == drawn
+    for twin in rest:
+        assert "<details><summary>The picture in words</summary>" in twin["text/html"]
+        assert TRAIL.replace(">", "&gt;") in twin["text/html"]
