@@ -118,7 +118,7 @@ INFO = {"evaluation_result": "INFO"}
         ),
         (
             {"decision_status": "HELD", "rejection_reason": "The gate was not told true."},
-            "Not released: draft 2 is held for a person, because The gate was not told true.",
+            "Not released: draft 2 is held for a person (The gate was not told true).",
         ),
         (
             {"decision_status": "RELEASED", "observed_refunds_100d": 0},
@@ -307,7 +307,7 @@ RETURNED = audited(2, 1, "FAIL", "RETURNED")
         (
             audited(4, 2, "FAIL", "HELD"),
             ["-[EVALUATED]-> FAIL, NOT_TRUE, draft 2 of 2", "-[DECIDED]-> HELD, HOLD_FOR_A_PERSON"],
-            "Not released: draft 2 is held for a person, because the auditor did not say true.",
+            "Not released: draft 2 is held for a person (the auditor did not say true).",
             2,
         ),
         (
