@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import html
 
+from lab_helpers.agents.shown import PRICES
+
 _BASE = """
 .soa{
 --soa-fg:var(--jp-ui-font-color1,var(--colab-primary-text-color,var(--vscode-foreground,#1f2328)));
@@ -36,17 +38,12 @@ color:color-mix(in srgb,var(--hue) 55%,var(--soa-fg))}
 """
 
 
-# Hosts typeset what stands between two dollar signs as a formula, unless told not to: the first
-# name is MathJax 3's (JupyterLab, Notebook 7), the second MathJax 2's (Colab).
-_PRICES = "mathjax_ignore tex2jax_ignore"
-
-
 def page(body: str, *sheets: str) -> str:
     """`body` inside the lab's root element, with the base sheet and those named.
 
     What is wider than the window scrolls, and dollar signs stay dollar signs.
     """
-    return f'{style(*sheets)}<div class="soa soa-page {_PRICES}">{body}</div>'
+    return f'{style(*sheets)}<div class="soa soa-page {PRICES}">{body}</div>'
 
 
 def style(*sheets: str) -> str:

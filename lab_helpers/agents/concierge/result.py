@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lab_helpers.agents.concierge.turn import Turn
+from lab_helpers.agents.shown import root
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.stores.coffee import Product
 
@@ -64,7 +65,7 @@ class ChatResult:
         return (
             self.intent_detected or "no intent",
             "from the cache" if self.from_cache else "answered now",
-            *((f"{found} rows found",) if found is not None else ()),
+            *((f"{found} row{'' if found == 1 else 's'} found",) if found is not None else ()),
             *(("embedding from the cache",) if self.embedding_cache_hit else ()),
         )
 
@@ -81,11 +82,8 @@ class ChatResult:
         badge = "border:1px solid #6b7280;border-radius:10px;padding:1px 8px;margin-right:6px"
         said = html.escape(self.answer).replace("\n", "<br>")
         badges = "".join(f"<span style='{badge}'>{html.escape(b)}</span>" for b in self.badges)
-        return (
-            "<div style='border-left:4px solid #6b7280;padding:4px 12px;max-width:52em'>"
-            f"<p style='margin:2px 0 8px'><b>{html.escape(self.spoke)}:</b> {said}</p>"
-            f"{badges}</div>"
-        )
+        words = f"<p style='margin:2px 0 8px'><b>{html.escape(self.spoke)}:</b> {said}</p>"
+        return root(words + badges, "border-left:4px solid #6b7280;padding:4px 12px;max-width:52em")
 
 
 def metrics(turn: Turn) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from lab_helpers.agents.gate.gardener import Decision
+from lab_helpers.agents.shown import root
 from lab_helpers.agents.trace import StepEvent
 
 _EDGE = {"RELEASED": "#1a7f37", "RETURNED": "#9a6700", "HELD": "#b3261e"}
@@ -137,7 +138,7 @@ class GateRun:
 
 def _page(steps: tuple[StepResult, ...] | list[StepResult], head: str = "") -> str:
     title = f"<p style='margin:0 0 6px'><b>{html.escape(head)}</b></p>" if head else ""
-    return f"<div style='max-width:52em'>{title}{''.join(map(_step, steps))}</div>"
+    return root(title + "".join(map(_step, steps)), "max-width:52em")
 
 
 def _step(step: StepResult) -> str:

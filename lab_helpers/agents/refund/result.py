@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from lab_helpers.agents.refund.turn import Turn
+from lab_helpers.agents.shown import root
 from lab_helpers.agents.trace import StepEvent
 
 _EDGE = {"APPROVED": "#1a7f37", "DENIED": "#b3261e", "PENDING_CONFIRMATION": "#9a6700"}
@@ -56,14 +57,14 @@ class TurnResult:
     def _repr_html_(self) -> str:
         edge = _EDGE.get(self.decision_status, "#6b7280")
         badge = f"border:1px solid {edge};border-radius:10px;padding:1px 8px;margin-right:6px"
-        return (
-            f"<div style='border-left:4px solid {edge};padding:4px 12px;max-width:46em'>"
+        body = (
             f"<p style='margin:2px 0 8px'><b>{html.escape(self.spoke)}:</b>"
             f" {html.escape(self._said())}</p>"
             f"<span style='{badge}'>{html.escape(self.verdict)}</span> →"
             f" <span style='{badge}'><b>{self.decision_status}</b></span>"
-            f" <code>{self.action_type}</code></div>"
+            f" <code>{self.action_type}</code>"
         )
+        return root(body, f"border-left:4px solid {edge};padding:4px 12px;max-width:46em")
 
 
 def result_of(turn: Turn, persona: str | None, seen: list[StepEvent], trail: str) -> TurnResult:
