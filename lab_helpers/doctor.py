@@ -11,7 +11,7 @@ from importlib import metadata
 
 from lab_helpers import bootstrap
 from lab_helpers.config import LabConfig
-from lab_helpers.errors import LabError
+from lab_helpers.errors import LabError, scrubbed
 
 OK, NOTE, BAD = "ok", "note", "wrong"
 NEEDED_DISK = 1_000_000_000
@@ -119,4 +119,4 @@ def _stores(config: LabConfig) -> Iterator[Finding]:
         if owed:
             yield NOTE, f"{owed} trails are not delivered yet. Next: lab.reconcile()"
     except Exception as error:
-        yield BAD, f"The stores do not answer: {error}"
+        yield BAD, f"The stores do not answer: {scrubbed(str(error))}"

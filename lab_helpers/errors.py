@@ -20,12 +20,13 @@ def scrubbed(text: str) -> str:
 class LabError(Exception):
     """A mistake or an outage a person can mend. In a notebook it prints three lines, no traceback.
 
-    `what` says what happened, `why` the cause, `next` the next thing to do.
+    `what` says what happened, `why` the cause, `next` the next thing to do. All three are scrubbed,
+    for a cause is often another program's words.
     """
 
     def __init__(self, what: str, why: str = "", next: str = "") -> None:
-        self.what, self.why, self.next = what, why, next
-        super().__init__(" ".join(part for part in (what, why, next) if part))
+        self.what, self.why, self.next = map(scrubbed, (what, why, next))
+        super().__init__(" ".join(filter(None, (self.what, self.why, self.next))))
 
     def _render_traceback_(self) -> list[str]:
         # IPython's own hook for exceptions that know how to show themselves.

@@ -101,7 +101,7 @@ def provision(
         try:
             made.steps.append((label, "made" if step() else "there"))
         except NotHere as reason:
-            made.steps.append((label, str(reason)))
+            made.steps.append((label, scrubbed(str(reason))))
     if progress:
         progress(len(steps), len(steps), "ready")
     return made

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from google.api_core.exceptions import BadRequest, Forbidden, GoogleAPICallError, NotFound
 from google.cloud import bigquery
 
+from lab_helpers.errors import scrubbed
 from lab_helpers.stores import schema
 from lab_helpers.stores.outage import CALL_LIMIT_S, GIVE_UP_S, Revive, supervised
 
@@ -107,11 +108,11 @@ class LineageStore:
                 )
             except Exception as error:
                 # Quota, connection, a missing table: the outbox keeps the rows whatever it was.
-                left[table], cause = batch, f"{type(error).__name__}: {error}"
+                left[table], cause = batch, f"{type(error).__name__}: {scrubbed(str(error))}"
                 continue
             bad = sorted({e["index"] for e in errors})
             if bad:
-                left[table], cause = [batch[i] for i in bad], str(errors[0])
+                left[table], cause = [batch[i] for i in bad], scrubbed(str(errors[0]))
         return left, cause
 
     def missing(self, rows: Rows) -> Rows:
