@@ -41,8 +41,9 @@ def start(args: argparse.Namespace) -> int:
 
 # Tests of one file share their stores, so a file stays with one worker; notebooks share one home.
 _PARTS = {
-    # In the order of the folders: sorted by size, long files of few tests would come last, alone.
-    "tests": ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"),
+    # Three for two cores, because tests also wait. In the order of the folders: sorted by size,
+    # long files of few tests would come last, alone.
+    "tests": ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"),
     "notebooks": (
         *("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"),
         *("--nbval-sanitize-with", "tests/notebooks/sanitize.cfg"),
