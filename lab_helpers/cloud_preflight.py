@@ -31,11 +31,15 @@ SERVICES = (
 
 @dataclass(frozen=True)
 class Line:
-    """One finding; `do` is the command that mends it, empty where nothing has to be mended."""
+    """One finding; `do` is the command that mends it, empty where nothing has to be mended.
+
+    `calls` is the number of model calls a minute that the finding is about, or None.
+    """
 
     state: str
     text: str
     do: str = ""
+    calls: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class CloudPreflight:
     @property
     def green(self) -> bool:
         return all(line.state != RED for line in self.lines)
+
+    @property
+    def model_calls_a_minute(self) -> int | None:
+        """The model's quota; None where the project has no fixed one, or it was not told."""
+        return next((line.calls for line in self.lines if line.calls is not None), None)
 
     def __repr__(self) -> str:
         head = "Green" if self.green else "Not yet"
@@ -123,8 +132,8 @@ def cloud_preflight(config: LabConfig, asker: Asker | None = None) -> CloudPrefl
     return CloudPreflight(config.project, tuple(lines))
 
 
-def require(config: LabConfig, asker: Asker | None = None) -> None:
-    """Raise LabError that lists what is wrong with the project; return where it is green."""
+def require(config: LabConfig, asker: Asker | None = None) -> CloudPreflight:
+    """What was found where the project is green; else LabError that lists what is wrong."""
     found = cloud_preflight(config, asker)
     if not found.green:
         wrong = [line for line in found.lines if line.state == RED]
@@ -133,6 +142,7 @@ def require(config: LabConfig, asker: Asker | None = None) -> None:
             " ".join(f"{line.text}." for line in wrong),
             " && ".join(dict.fromkeys(line.do for line in wrong)),
         )
+    return found
 
 
 def _apis(asker: Asker, config: LabConfig) -> Iterator[Line]:
@@ -244,9 +254,10 @@ def _model_quota(asker: Asker, config: LabConfig, name: str) -> Iterator[Line]:
             NOTE, f"no fixed number of calls a minute is listed for {name}: its quota is shared"
         )
     elif max(found) == 0:
-        yield Line(NOTE, f"{name}: 0 calls a minute; turns answer by template")
+        yield Line(NOTE, f"{name}: 0 calls a minute; turns answer by template", calls=0)
     else:
-        yield Line(GREEN, f"{name}: {max(found)} calls a minute; a turn makes two at most")
+        text = f"{name}: {max(found)} calls a minute; a turn makes two at most"
+        yield Line(GREEN, text, calls=max(found))
 
 
 def _quotas(
@@ -348,7 +359,10 @@ def _budget(asker: Asker, config: LabConfig) -> Iterator[Line]:
 
 
 def estimate(hours: float = 1.0, students: int = 1) -> str:
-    """What the lab costs, with its arithmetic: an estimate from assumed prices, so labelled."""
+    """What the lab costs, with its arithmetic, the date of its prices and the pages to compare.
+
+    The prices are a file of the lab: no service tells them, so the line says that they are assumed.
+    """
     needs = schema.document("cloud/requirements.json")
     price, use = needs["prices"], needs["class_hour"]
     spanner = price["spanner_enterprise_1000_units_hour"] / 10
@@ -367,7 +381,9 @@ def estimate(hours: float = 1.0, students: int = 1) -> str:
     return (
         f"estimate: ${hour * hours * students:.2f} for {students} project(s) x {hours:g} h ="
         f" ${spanner:.3f} Spanner (100 of 1,000 units) + ${model:.3f} model ({calls} calls)"
-        f" + ${bigquery:.3f} BigQuery ({scanned} MiB) an hour each. {price['note']}"
+        f" + ${bigquery:.3f} BigQuery ({scanned} MiB) an hour each."
+        f" {price['currency']}; prices assumed on {price['date']}, not read from Google's pages:"
+        f" compare them with {', '.join(price['pages'])}"
     )
 
 

@@ -157,22 +157,38 @@ class Lab:
 
         In the cloud nothing is created before the project's pre-flight is green.
         """
-        if self.config.backend == "cloud":
-            self._require_project()
+        found = self._require_project() if self.config.backend == "cloud" else None
         from lab_helpers.provision.install import provision
         from lab_helpers.ui.progress import progress_bar
 
         tell = progress_bar("Provisioning") if progress is True else (progress or None)
         made = provision(self.config, self.spanner, self.bigquery, scale=scale, progress=tell)
         self.__dict__["_provisioned"] = True
+        self._note_quota(found)
         return made
 
-    def _require_project(self) -> None:
+    def _require_project(self) -> CloudPreflight | None:
         from lab_helpers.cloud_preflight import Asker, account_session, require
 
         asker = Asker(account_session())
-        if not self.is_provisioned():
-            require(self.config, asker)
+        return None if self.is_provisioned() else require(self.config, asker)
+
+    def _note_quota(self, found: CloudPreflight | None) -> None:
+        """Keep the model's quota, for every kernel that opens these stores."""
+        quota = found.model_calls_a_minute if found is not None else None
+        if quota is not None and self.is_provisioned():
+            self.operations.remember(self._quota_name, str(quota))
+            self.__dict__.pop("model_calls_a_minute", None)
+
+    @property
+    def _quota_name(self) -> str:
+        return f"calls a minute: {self.config.model}"
+
+    @functools.cached_property
+    def model_calls_a_minute(self) -> int | None:
+        """The model's quota as a pre-flight read it last; None where none did."""
+        told = self.operations.state(self._quota_name)
+        return int(told) if told else None
 
     def import_thelook(self, customers: int = 2_000) -> bool:
         """Copy customers and orders of the public thelook store into Spanner, beside the lab's.
@@ -469,7 +485,9 @@ class Lab:
                 "The lab runs on this machine: LAB_PROJECT is not set.",
                 "Set LAB_PROJECT, restart the kernel and open the lab again.",
             )
-        return cloud_preflight(self.config)
+        found = cloud_preflight(self.config)
+        self._note_quota(found)
+        return found
 
     def close(self) -> None:
         """Close the clients. The sandbox keeps running for other kernels."""

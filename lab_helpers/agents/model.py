@@ -56,11 +56,16 @@ class Model:
         return before
 
     @property
+    def name(self) -> str:
+        """The lab's model, as LAB_MODEL names it."""
+        return self._config.model
+
+    @property
     def speaks(self) -> str:
         """Who a text of this model is by: "gemini", another model's own name, or "stand-in" where
         something plays it."""
-        name = self._config.model
-        return self._config.model_speaks or ("gemini" if is_gemini(name) else name.split("/")[-1])
+        own = "gemini" if is_gemini(self.name) else self.name.split("/")[-1]
+        return self._config.model_speaks or own
 
     @property
     def available(self) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from lab_helpers.agents.trace import StepEvent
-from lab_helpers.errors import LabError
+from lab_helpers.errors import LabError, scrubbed
 from lab_helpers.stores.personas import all_personas
 from lab_helpers.stores.personas import persona as find_persona
 from lab_helpers.ui import chat as view
@@ -27,7 +27,6 @@ from lab_helpers.ui.tables import TABLE, orders_table, table_html
 from lab_helpers.ui.words import counted, order_name
 
 if TYPE_CHECKING:
-    from lab_helpers.agents.model import Model
     from lab_helpers.agents.refund.result import TurnResult
     from lab_helpers.lab import Lab
 
@@ -165,7 +164,7 @@ class RefundPanel:
             self._status(" ".join(filter(None, (error.what, error.why, error.next))), bad=True)
         except Exception as error:
             self._status(
-                f"The panel could not finish: {type(error).__name__}: {error}."
+                f"The panel could not finish: {type(error).__name__}: {scrubbed(str(error))}."
                 " The orders below are what the store holds; try again, or press Reset orders.",
                 bad=True,
             )
@@ -193,7 +192,7 @@ class RefundPanel:
             chat.running = False
         await self._read_orders()
         if chat is self._chat:
-            self._status(_afterwards(chat.last) + _used(self._lab.model))
+            self._status(_afterwards(chat.last) + await asyncio.to_thread(_used, self._lab))
         return chat.last
 
     async def _read_orders(self, *keys: str) -> None:
@@ -280,11 +279,18 @@ def _request(order_id: int) -> str:
     return f"Please refund my order {order_name(order_id)}."
 
 
-def _used(model: Model) -> str:
+def _used(lab: Lab) -> str:
     """How much of a model's quota per minute is used; nothing where no model is called."""
-    if not model.available:
+    used = lab.model.calls_last_minute
+    if not lab.model.available:
         return ""
-    return f" {counted(model.calls_last_minute, 'model call')} in the last minute."
+    try:
+        quota = lab.model_calls_a_minute
+    except Exception:  # the store is not there; the turn has said so already
+        quota = None
+    if quota is None:
+        return f" {counted(used, 'model call')} in the last minute."
+    return f" {used} of {counted(quota, 'model call')} in the last minute."
 
 
 def _afterwards(result: TurnResult | None) -> str:

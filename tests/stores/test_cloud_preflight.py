@@ -215,6 +215,20 @@ def test_what_the_lab_can_live_with_is_no_obstacle(answers, text):
     assert found.green and text in repr(found)
 
 
+async def test_the_panel_counts_the_calls_of_the_quota(lab):
+    """The number that the pre-flight read is kept in Spanner, for the kernels that come after."""
+    with project() as (asker, _):
+        lab._note_quota(cloud_preflight(CONFIG, asker))
+    try:
+        with lab.faults.gemini("429", timeout_ms=500):
+            panel = lab.panel()
+            await panel.say("Please refund order ORD-90124.")
+        assert "1 of 60 model calls in the last minute" in panel.status
+    finally:
+        lab.operations.remember(lab._quota_name, "")
+        lab.__dict__.pop("model_calls_a_minute", None)
+
+
 def test_services_that_do_not_answer_are_lines_and_no_exception():
     session = AuthorizedSession(Credentials(token=TOKEN))
     asker = Asker(session, dict.fromkeys(SERVICES, "http://127.0.0.1:9"))
@@ -232,7 +246,8 @@ def test_the_estimate_shows_its_arithmetic():
     hour = price["spanner_enterprise_1000_units_hour"] / 10 + calls * tokens / 1e6
     hour += scanned * price["bigquery_tebibyte_scanned"]
     assert estimate(3, 30).startswith(f"estimate: ${hour * 90:.2f} for 30 project(s) x 3 h")
-    assert "assumed list prices" in estimate()
+    for source in (f"assumed on {price['date']}", *price["pages"]):
+        assert source in estimate()
 
 
 def test_the_cloud_is_not_touched_before_the_account_and_the_project_are_known(monkeypatch):

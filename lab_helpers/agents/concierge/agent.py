@@ -37,7 +37,7 @@ from lab_helpers.agents.concierge.turn import Turn
 from lab_helpers.agents.model import Model
 from lab_helpers.agents.trace import TRACE, Trace, dump, new_id
 from lab_helpers.config import LabConfig
-from lab_helpers.errors import LabError
+from lab_helpers.errors import LabError, scrubbed
 from lab_helpers.stores.coffee import MAX_TEXT, CoffeeStore
 from lab_helpers.stores.journal import journal
 from lab_helpers.stores.lineage import DeliveryFailed, LineageStore, Rows
@@ -220,7 +220,7 @@ class Concierge:
             return
         with turn.step("intent_classifier") as step:
             turn.intent = await classifier.classify(self._model, self._examples, turn.message)
-            step.spoke = "gemini" if turn.intent.by == "gemini" else None
+            step.spoke = self._model.speaks if turn.intent.by == "model" else None
         if turn.intent.label == classifier.PRODUCT_RAG:
             await self._product_answer(turn, mark)
         elif turn.intent.label == classifier.PRODUCT_AVAILABILITY:
@@ -378,7 +378,7 @@ def missing_project(config: LabConfig) -> str | None:
     try:
         LabConfig.from_env({"LAB_BACKEND": "cloud", "LAB_PROJECT": config.project})
     except LabError as error:
-        return f"The concierge cannot start: {error}"
+        return f"The concierge cannot start: {scrubbed(str(error))}"
     return None
 
 

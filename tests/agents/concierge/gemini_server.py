@@ -13,13 +13,14 @@ from typing import Any
 class Gemini:
     """`answer(body)` gives the text of a reply; `vector(text)` an embedding; None fails the call.
 
-    `calls` keeps (method, body) of every request.
+    `calls` keeps (method, body) of every request, `models` whom it asked for.
     """
 
     def __init__(self) -> None:
         self.answer: Callable[[dict[str, Any]], str | None] = lambda body: "Hello."
         self.vector: Callable[[str], list[float] | None] = lambda text: None
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.models: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -54,7 +55,8 @@ class Gemini:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                method = self.path.split("?")[0].rsplit(":", 1)[-1]
+                model, method = self.path.split("?")[0].rsplit("/", 1)[-1].rsplit(":", 1)
+                gemini.models.append(model)
                 gemini.calls.append((method, body))
                 made = gemini.reply(method, body)
                 kind, data = made or ("application/json", _json({"error": {"code": 503}}))

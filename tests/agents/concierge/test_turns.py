@@ -10,7 +10,7 @@ from lab_helpers.agents.concierge.answers import TONES
 from lab_helpers.agents.concierge.result import KEYS
 from lab_helpers.errors import LabError
 from tests.agents.concierge import gemini_server
-from tests.agents.concierge.conftest import final, update
+from tests.agents.concierge.conftest import final, opened, update
 from tests.agents.concierge.test_grounding import spoken_of
 
 MESSAGES = [
@@ -276,6 +276,24 @@ async def test_gemini_labels_with_an_enum_at_temperature_zero(with_gemini, gemin
     assert settings["responseSchema"]["enum"][0] == "PRODUCT_RAG"
     assert settings["temperature"] == 0
     assert len(gemini.calls) == 1, "stores are answered from rows, so no reply is asked for"
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "who"),
+    [
+        ("gemini-3-flash-preview", "gemini-3.1-flash-lite", "gemini"),
+        ("house-1", "house-1", "house-1"),
+    ],
+)
+async def test_the_classifier_asks_a_model_that_the_lab_has_and_names_it(
+    provisioned, shop, gemini, session, model, asked, who
+):
+    gemini.answer = speaking("STORE_LOCATION", "unheard")
+    concierge = opened(provisioned, shop, model=model, model_endpoint=gemini.url)
+    result = await concierge.ask("blah blah", session=session)
+    spoke = {step.node_name: step.spoke for step in result.steps}
+    assert spoke["intent_classifier"] == who and gemini.models[0] == asked
+    concierge.close()
 
 
 @pytest.mark.parametrize("said", [None, "", "BUY_NOW", "PRODUCT"])
