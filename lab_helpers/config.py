@@ -194,13 +194,13 @@ def open_backend(config: LabConfig, progress: Callable[[str], None] | None = Non
     if config.emulator and config.emulator != own:
         _use_emulator(config.emulator)
         return (
-            f"Lab on this machine: Spanner is Google's emulator at {config.emulator}, BigQuery is"
-            " the local sandbox; replies come from templates."
+            f"Lab on this machine: Spanner is Google's emulator at {config.emulator}.\n"
+            "BigQuery is the local sandbox. Replies come from templates."
         )
     return (
-        "Lab in the local sandbox: no cloud account, data stays on this machine."
-        " Spanner and BigQuery are local stand-ins that speak the services' own protocols;"
-        " replies come from templates."
+        "Lab in the local sandbox: no cloud account, data stays on this machine.\n"
+        "Spanner and BigQuery are local stand-ins that speak the services' own protocols.\n"
+        "Replies come from templates."
     )
 
 

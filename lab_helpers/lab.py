@@ -45,9 +45,9 @@ class Lab:
 
     @classmethod
     def open(cls, *, quiet: bool = False, env: Mapping[str, str] = os.environ) -> Lab:
-        """Start or find the backend, print one line that says where the lab runs, return the Lab.
+        """Start or find the backend, say where the lab runs, return the Lab.
 
-        Orders whose ages went stale overnight are re-anchored, and the line says so. Raises
+        Orders whose ages went stale overnight are re-anchored, and that is said too. Raises
         LabError.
         """
         config = LabConfig.from_env(env)

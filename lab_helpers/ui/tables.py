@@ -29,11 +29,13 @@ color:var(--soa-fg);max-width:60ch;overflow-wrap:break-word;word-break:normal;wh
 .soa table.soa-table th{color:var(--soa-muted);font-weight:600}
 .soa table.soa-table .soa-num{text-align:right;font-variant-numeric:tabular-nums;
 white-space:nowrap}
+.soa table.soa-table .soa-text{min-width:20ch}
 .soa table.soa-table tr{background:none}
 """
 
 NOTHING = "–"
 _WIDEST = 60
+_SENTENCE = 30
 _NUMBER = re.compile(r"-?\$?[\d,]+(\.\d+)?")
 
 
@@ -99,7 +101,11 @@ def table_html(table: Table) -> str:
     if not table.rows:
         empty = f'<p class="soa-muted">{esc(table.empty)}</p>'
         return f"<p><b>{esc(table.caption)}</b></p>{empty}" if table.caption else empty
-    kinds = [' class="soa-num"' if right else "" for right in table._numeric()]
+    rows = table._cells()
+    kinds = [
+        ' class="soa-num"' if right else ' class="soa-text"' if longest > _SENTENCE else ""
+        for right, longest in zip(table._numeric(), _longest(rows), strict=True)
+    ]
     head = "".join(
         f'<th scope="col"{kind}>{esc(name)}</th>'
         for name, kind in zip(table.columns, kinds, strict=True)
@@ -108,12 +114,17 @@ def table_html(table: Table) -> str:
         "<tr>"
         + "".join(f"<td{kind}>{esc(text)}</td>" for text, kind in zip(row, kinds, strict=True))
         + "</tr>"
-        for row in table._cells()
+        for row in rows
     )
     return (
         f'<table class="soa-table">{caption}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
+
+
+def _longest(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Characters in the longest cell of each column."""
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
 def cell(value: Any) -> str:

@@ -93,6 +93,11 @@ def test_nothing_becomes_markup(place):
     assert "&lt;img src=x onerror=alert(&#x27;1&#x27;)&gt;&quot;" in html
 
 
+def test_a_column_of_sentences_keeps_room_for_them():
+    html = Table([{"said": "Twelve cartons for Thursday, please.", "n": 1}])._repr_html_()
+    assert '<th scope="col" class="soa-text">said</th><th scope="col" class="soa-num">n</th>' in html
+
+
 def test_a_price_is_not_read_as_a_formula():
     html = Table([{"reply": "$18.40 a carton, $220.80 in all"}])._repr_html_()
     assert '<div class="soa soa-page mathjax_ignore tex2jax_ignore">' in html
