@@ -95,7 +95,9 @@ def test_nothing_becomes_markup(place):
 
 def test_a_column_of_sentences_keeps_room_for_them():
     html = Table([{"said": "Twelve cartons for Thursday, please.", "n": 1}])._repr_html_()
-    assert '<th scope="col" class="soa-text">said</th><th scope="col" class="soa-num">n</th>' in html
+    assert (
+        '<th scope="col" class="soa-text">said</th><th scope="col" class="soa-num">n</th>' in html
+    )
 
 
 def test_a_price_is_not_read_as_a_formula():
