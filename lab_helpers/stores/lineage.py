@@ -7,8 +7,11 @@ in data/gql/lineage counts or selects distinct keys.
 from __future__ import annotations
 
 import datetime as dt
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from google.api_core.exceptions import BadRequest, Forbidden, GoogleAPICallError, NotFound
@@ -37,6 +40,8 @@ PATIENCE = bigquery.DEFAULT_RETRY.with_timeout(GIVE_UP_S)
 ATTEMPTS = 3
 FIRST_PAUSE_S = 0.1
 INSERT_TIMEOUT_S = 10.0
+# Turns whose rows travel in one request a table. Google advises at most 500 rows a request.
+MOST_TOGETHER = 10
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -47,6 +52,16 @@ class DeliveryFailed(Exception):
     def __init__(self, left: Rows, cause: str) -> None:
         super().__init__(cause)
         self.left = left
+
+
+@dataclass
+class _Parcel:
+    """One turn's rows on their way; `left` is what the first attempt did not get in."""
+
+    rows: Rows
+    sent: bool = False
+    left: Rows = field(default_factory=dict)
+    cause: str = ""
 
 
 class Plain(Protocol):
@@ -74,20 +89,45 @@ class LineageStore:
         self._plain = plain
         self.plain_because: str | None = None
         self.since: dt.datetime | None = None
+        self._waiting, self._sending = deque[_Parcel](), threading.Lock()
 
     def write(self, rows: Rows) -> None:
         """Insert a turn's rows: three attempts with doubling pauses; only what failed is resent.
 
+        Turns that end while another's rows are on their way travel together at the first attempt.
+        What it leaves is resent alone: a row that stops a whole request costs no other turn.
         Raises DeliveryFailed with the rows BigQuery did not take.
         """
-        left, cause = rows, ""
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                self._pause(FIRST_PAUSE_S * 2**attempt)
-            left, cause = supervised(lambda rest=left: self._insert(rest), self._revive)
+        left, cause = self._with_others(rows)
+        for attempt in range(1, ATTEMPTS):
             if not left:
                 return
-        raise DeliveryFailed(left, cause)
+            self._pause(FIRST_PAUSE_S * 2**attempt)
+            left, cause = supervised(lambda rest=left: self._insert(rest), self._revive)
+        if left:
+            raise DeliveryFailed(left, cause)
+
+    def _with_others(self, rows: Rows) -> tuple[Rows, str]:
+        parcel = _Parcel(rows)
+        self._waiting.append(parcel)
+        with self._sending:
+            while not parcel.sent:
+                together = min(MOST_TOGETHER, len(self._waiting))
+                self._send([self._waiting.popleft() for _ in range(together)])
+        return parcel.left, parcel.cause
+
+    def _send(self, parcels: Sequence[_Parcel]) -> None:
+        left = {t: [row for p in parcels for row in p.rows.get(t, [])] for t in TABLES}
+        cause = "the delivery was broken off"
+        try:
+            left, cause = supervised(lambda rows=left: self._insert(rows), self._revive)
+        finally:
+            # Also where this thread is stopped: the others' rows are then theirs to send.
+            lost = {id(row) for batch in left.values() for row in batch}
+            for p in parcels:
+                mine = {t: [row for row in batch if id(row) in lost] for t, batch in p.rows.items()}
+                p.left = {t: batch for t, batch in mine.items() if batch}
+                p.cause, p.sent = cause, True
 
     def _insert(self, rows: Rows) -> tuple[Rows, str]:
         left: Rows = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
@@ -76,6 +77,10 @@ class Commit:
     failure_code: str | None
 
 
+# Refund transactions of one process at a time. More of them only read what another is about to
+# change, are aborted, and read it all again.
+COMMITS_AT_ONCE = 3
+
 # What lab_state says under "graph" where the service has the tables and runs no graphs.
 NO_GRAPHS = "none here"
 
@@ -93,6 +98,7 @@ class OperationsStore:
         plain: Callable[[str], str | None] | None = None,
     ) -> None:
         self.database, self._revive, self._plain = database, revive, plain
+        self._commits = threading.Semaphore(COMMITS_AT_ONCE)
         self._policy = schema.gql("operations/policy_evaluation")
         self._orders = schema.gql("operations/customer_orders")
 
@@ -211,7 +217,8 @@ class OperationsStore:
             )
             return Commit(True, facts, None)
 
-        return supervised(lambda: self.database.run_in_transaction(work), self._revive)
+        with self._commits:
+            return supervised(lambda: self.database.run_in_transaction(work), self._revive)
 
     def refund_trace(self, order_id: int) -> set[str]:
         """The trace ids that refunded this order's items; empty when none did."""

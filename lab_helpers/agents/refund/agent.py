@@ -153,7 +153,8 @@ class RefundAgent:
         )
         TURN.set(turn)
         TRACE.set(turn.trace)
-        await self._through_adk(turn, confirmed)
+        with turn.at_work:
+            await self._through_adk(turn, confirmed)
         _complete(turn, self._standard_limit, "A step failed; nothing was changed.")
         if not turn.reply:
             turn.reply, turn.spoke = templates.reply(response.facts(turn)), "template"

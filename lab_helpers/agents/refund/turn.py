@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,8 @@ class Turn:
     store_down: bool = False
     # A commit was begun, and nobody could be asked whether it was taken.
     unknown: bool = False
+    # Closed when the turn has acted, and at its end, whatever happened in between.
+    at_work: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
 
 TURN: contextvars.ContextVar[Turn] = contextvars.ContextVar("lab_refund_turn")

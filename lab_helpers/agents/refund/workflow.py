@@ -10,6 +10,7 @@ import asyncio
 import json
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from google.adk import Context, Workflow
 from google.adk.workflow import START
@@ -48,6 +49,24 @@ def build(
     return Workflow(name=NAME, edges=[(START, *nodes)])
 
 
+# Turns between reading the facts and acting on them. Those that wait then read what the first have
+# written, and a confirmation that comes too late is refused by the check alone.
+AT_ONCE = 3
+
+
+class Turnstile:
+    """At most AT_ONCE turns at a time, in the order they came; each event loop has its own."""
+
+    def __init__(self) -> None:
+        self._of: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def enter(self, turn: Turn) -> None:
+        """Wait for a place, which `turn.at_work` gives back when it is closed."""
+        places = self._of.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))
+        await places.acquire()
+        turn.at_work.callback(places.release)
+
+
 class _Steps:
     """The five node functions. Clients come by construction, the turn by ContextVar."""
 
@@ -55,6 +74,7 @@ class _Steps:
         self, store: OperationsStore, catalog: KnowledgeCatalog, model: Model, standard_limit: int
     ) -> None:
         self.store, self.catalog, self.model = store, catalog, model
+        self._turnstile = Turnstile()
         self.standard_limit = standard_limit
 
     async def intent(self, callback_context: Context) -> types.Content:
@@ -114,6 +134,7 @@ class _Steps:
     async def evaluate(self, ctx: Context) -> dict[str, Any]:
         """Step 3. Facts from the graph, verdict from the rules; unknown means refuse."""
         turn = TURN.get()
+        await self._turnstile.enter(turn)
         mode, order_id = ctx.state["resolution_mode"], ctx.state["order_id"]
         step = turn.trace.step(STEPS[2])
         result, code, facts = await self._verdict(turn, mode, order_id, ctx.state.get("user_id"))
@@ -169,6 +190,10 @@ class _Steps:
     async def act(self, ctx: Context) -> dict[str, Any]:
         """Step 4. Decide, and where every check holds, commit."""
         turn = TURN.get()
+        with turn.at_work:
+            return await self._acted(ctx, turn)
+
+    async def _acted(self, ctx: Context, turn: Turn) -> dict[str, Any]:
         assert turn.policy_eval is not None
         order_id = ctx.state["order_id"]
         kind, reason, turn.stale_approval = action.decide(
