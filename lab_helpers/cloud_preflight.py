@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab_helpers.config import LabConfig
+from lab_helpers.config import LabConfig, is_gemini
 from lab_helpers.errors import LabError, scrubbed
 from lab_helpers.stores import schema
 
@@ -333,7 +333,7 @@ def _bigquery(asker: Asker, config: LabConfig) -> Iterator[Line]:
 
 
 def _model(asker: Asker, config: LabConfig) -> Iterator[Line]:
-    if "gemini" not in config.model:
+    if not is_gemini(config.model):
         yield Line(NOTE, f"{config.model} is not Gemini: its first turn tells whether it answers")
         return
     name = config.model.rsplit("/", 1)[-1]

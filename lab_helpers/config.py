@@ -34,6 +34,11 @@ EMULATOR = "localhost:9010"  # where `gcloud emulators spanner start` listens
 _OWN_SPANNER = "LAB_SANDBOX_SPANNER"
 
 
+def is_gemini(model: str) -> bool:
+    """True for a Gemini model's name, short or as Vertex AI spells it in full."""
+    return model.rsplit("/", 1)[-1].startswith("gemini")
+
+
 @dataclass(frozen=True)
 class LabConfig:
     """Everything the lab takes from outside. `backend` is "sandbox" or "cloud"."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 
-# What grants access: an OAuth token, an API key, a signed assertion, whatever follows "Bearer".
+# What grants access: whatever follows "Bearer" or the name of a secret, then what is known by its
+# look: an OAuth or refresh token, an API key of Google's or of another maker's, a signed assertion.
 _SECRETS = re.compile(
-    r"ya29\.[\w.-]+|AIza[\w-]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*"
-    r"|(?<=Bearer )\S+|(?<=[?&]key=)[^&\s]+|(?<=access_token=)[^&\s]+",
+    r"(?<=Bearer )[^\s\"']+|(?<=[?&]key=)[^&\s]+"
+    r"|(?P<name>\b(?:api_?key|(?:access|refresh|id)_token|client_secret)[\"']?\s*[=:]\s*[\"']?)"
+    r"[\w./+~-]+=*"
+    r"|ya29\.[\w./+-]+|\b1//[\w-]{20,}|AIza[\w-]{20,}|\bsk-[\w-]{16,}|GOCSPX-[\w-]+"
+    r"|eyJ[\w-]+\.[\w-]+\.[\w-]*",
     re.I,
 )
 
 
 def scrubbed(text: str) -> str:
     """The text of a failure without tokens and keys, fit to be shown and stored."""
-    return _SECRETS.sub("…", text)
+    return _SECRETS.sub(lambda found: f"{found['name'] or ''}…", text)
 
 
 class LabError(Exception):

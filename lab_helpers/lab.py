@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import functools
 import os
@@ -174,11 +175,15 @@ class Lab:
         return None if self.is_provisioned() else require(self.config, asker)
 
     def _note_quota(self, found: CloudPreflight | None) -> None:
-        """Keep the model's quota, for every kernel that opens these stores."""
-        quota = found.model_calls_a_minute if found is not None else None
-        if quota is not None and self.is_provisioned():
-            self.operations.remember(self._quota_name, str(quota))
-            self.__dict__.pop("model_calls_a_minute", None)
+        """Keep the model's quota, for every kernel that opens these stores; "" where none is told.
+
+        A note and no more: a store that takes none must not hide what the pre-flight found.
+        """
+        with contextlib.suppress(Exception):
+            if found is not None and self.is_provisioned():
+                quota = found.model_calls_a_minute
+                self.operations.remember(self._quota_name, "" if quota is None else str(quota))
+                self.__dict__.pop("model_calls_a_minute", None)
 
     @property
     def _quota_name(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab_helpers.config import LabConfig
+from lab_helpers.config import LabConfig, is_gemini
 from lab_helpers.errors import scrubbed
 
 
@@ -36,11 +36,6 @@ class Embedded:
 
 MINUTE_S = 60.0
 JSON, CHOICE = "application/json", "text/x.enum"
-
-
-def is_gemini(model: str) -> bool:
-    """True for a Gemini model's name, short or as Vertex AI spells it in full."""
-    return model.rsplit("/", 1)[-1].startswith("gemini")
 
 
 class Model:

@@ -6,12 +6,13 @@ in data/gql/lineage counts or selects distinct keys.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from google.api_core.exceptions import BadRequest, Forbidden, GoogleAPICallError, NotFound
@@ -54,14 +55,14 @@ class DeliveryFailed(Exception):
         self.left = left
 
 
-@dataclass
+@dataclass(eq=False)
 class _Parcel:
     """One turn's rows on their way; `left` is what the first attempt did not get in."""
 
     rows: Rows
+    left: Rows
+    cause: str = "the delivery was broken off"
     sent: bool = False
-    left: Rows = field(default_factory=dict)
-    cause: str = ""
 
 
 class Plain(Protocol):
@@ -98,6 +99,8 @@ class LineageStore:
         What it leaves is resent alone: a row that stops a whole request costs no other turn.
         Raises DeliveryFailed with the rows BigQuery did not take.
         """
+        if not any(rows.values()):
+            return
         left, cause = self._with_others(rows)
         for attempt in range(1, ATTEMPTS):
             if not left:
@@ -108,26 +111,27 @@ class LineageStore:
             raise DeliveryFailed(left, cause)
 
     def _with_others(self, rows: Rows) -> tuple[Rows, str]:
-        parcel = _Parcel(rows)
+        parcel = _Parcel(rows, left=rows)
         self._waiting.append(parcel)
-        with self._sending:
-            while not parcel.sent:
-                together = min(MOST_TOGETHER, len(self._waiting))
-                self._send([self._waiting.popleft() for _ in range(together)])
+        try:
+            with self._sending:
+                # Not in the queue and not sent: whoever took it was stopped, so it is all left.
+                while not parcel.sent and self._waiting:
+                    together = min(MOST_TOGETHER, len(self._waiting))
+                    self._send([self._waiting.popleft() for _ in range(together)])
+        finally:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(parcel)  # there only where this thread was stopped
         return parcel.left, parcel.cause
 
     def _send(self, parcels: Sequence[_Parcel]) -> None:
         left = {t: [row for p in parcels for row in p.rows.get(t, [])] for t in TABLES}
-        cause = "the delivery was broken off"
-        try:
-            left, cause = supervised(lambda rows=left: self._insert(rows), self._revive)
-        finally:
-            # Also where this thread is stopped: the others' rows are then theirs to send.
-            lost = {id(row) for batch in left.values() for row in batch}
-            for p in parcels:
-                mine = {t: [row for row in batch if id(row) in lost] for t, batch in p.rows.items()}
-                p.left = {t: batch for t, batch in mine.items() if batch}
-                p.cause, p.sent = cause, True
+        left, cause = supervised(lambda rows=left: self._insert(rows), self._revive)
+        lost = {id(row) for batch in left.values() for row in batch}
+        for p in parcels:
+            mine = {t: [row for row in batch if id(row) in lost] for t, batch in p.rows.items()}
+            p.left = {t: batch for t, batch in mine.items() if batch}
+            p.cause, p.sent = cause, True
 
     def _insert(self, rows: Rows) -> tuple[Rows, str]:
         left: Rows = {}
@@ -254,4 +258,4 @@ def said_by(error: GoogleAPICallError) -> str:
     """What BigQuery said, in one line and without the address that was called."""
     listed = error.errors[0] if error.errors else None
     said = listed.get("message") if isinstance(listed, dict) else None
-    return str(said or error.message).splitlines()[0]
+    return scrubbed(str(said or error.message)).splitlines()[0]

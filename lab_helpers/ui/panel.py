@@ -191,8 +191,9 @@ class RefundPanel:
         finally:
             chat.running = False
         await self._read_orders()
+        used = await asyncio.to_thread(_used, self._lab)
         if chat is self._chat:
-            self._status(_afterwards(chat.last) + await asyncio.to_thread(_used, self._lab))
+            self._status(_afterwards(chat.last) + used)
         return chat.last
 
     async def _read_orders(self, *keys: str) -> None:
@@ -288,9 +289,8 @@ def _used(lab: Lab) -> str:
         quota = lab.model_calls_a_minute
     except Exception:  # the store is not there; the turn has said so already
         quota = None
-    if quota is None:
-        return f" {counted(used, 'model call')} in the last minute."
-    return f" {used} of {counted(quota, 'model call')} in the last minute."
+    limit = "" if quota is None else f"; the project's quota is {quota}"
+    return f" This agent made {counted(used, 'model call')} in the last minute{limit}."
 
 
 def _afterwards(result: TurnResult | None) -> str:

@@ -10,8 +10,8 @@ import pytest
 from google.adk.models import BaseLlm, LLMRegistry, LlmResponse
 from google.genai import types
 
-from lab_helpers.agents.model import Model, is_gemini
-from lab_helpers.config import LabConfig
+from lab_helpers.agents.model import Model
+from lab_helpers.config import LabConfig, is_gemini
 from lab_helpers.errors import scrubbed
 
 
@@ -133,7 +133,14 @@ def test_what_gemini_refuses_is_told_without_the_token():
         ("https://host/v1?key=s3cr3t&alt=json", "https://host/v1?key=…&alt=json"),
         ("token ya29.A0-b_c expired", "token … expired"),
         ("eyJhbGciOi.eyJpc3MiOi.c2ln was refused", "… was refused"),
+        ("Bearer ya29.a/b+c was refused", "Bearer … was refused"),
+        ("Bearer abc/d+e==, expired", "Bearer … expired"),
+        ("?api_key=s3cr3t&alt=json", "?api_key=…&alt=json"),
+        ('{"access_token": "abc/def", "n": 1}', '{"access_token": "…", "n": 1}'),
+        ("refresh_token: 1//0abc", "refresh_token: …"),
+        ("Incorrect API key provided: sk-proj-AbCdEfGhIjKlMnOp", "Incorrect API key provided: …"),
         ("order ORD-90124 was refused", "order ORD-90124 was refused"),
+        ("the key: order_id is missing", "the key: order_id is missing"),
     ],
 )
 def test_what_is_shown_holds_no_secret(text, kept):

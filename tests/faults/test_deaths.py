@@ -197,7 +197,7 @@ async def test_the_panel_says_what_happened_and_who_spoke(lab):
         await panel.say("Please refund the Harbor Straight Jeans.")
         await panel.confirm()
         # A free sentence and its reply, then a confirmation's reply.
-        assert "3 model calls in the last minute" in panel.status
+        assert "This agent made 3 model calls in the last minute." in panel.status
     assert "Refund agent (template): Done" in panel.transcript()
     assert "BigQuery did not take this turn's trail" in panel.status
 

@@ -10,7 +10,16 @@ import pytest
 from google.auth.transport.requests import AuthorizedSession
 from google.oauth2.credentials import Credentials
 
-from lab_helpers.cloud_preflight import SERVICES, Asker, cloud_preflight, estimate, require
+from lab_helpers.cloud_preflight import (
+    NOTE,
+    SERVICES,
+    Asker,
+    CloudPreflight,
+    Line,
+    cloud_preflight,
+    estimate,
+    require,
+)
 from lab_helpers.config import LabConfig
 from lab_helpers.errors import LabError
 from lab_helpers.lab import Lab
@@ -219,14 +228,16 @@ async def test_the_panel_counts_the_calls_of_the_quota(lab):
     """The number that the pre-flight read is kept in Spanner, for the kernels that come after."""
     with project() as (asker, _):
         lab._note_quota(cloud_preflight(CONFIG, asker))
+    shared = Line(NOTE, "its quota is shared")
     try:
         with lab.faults.gemini("429", timeout_ms=500):
             panel = lab.panel()
             await panel.say("Please refund order ORD-90124.")
-        assert "1 of 60 model calls in the last minute" in panel.status
+        said = "made 1 model call in the last minute; the project's quota is 60."
+        assert said in panel.status
     finally:
-        lab.operations.remember(lab._quota_name, "")
-        lab.__dict__.pop("model_calls_a_minute", None)
+        lab._note_quota(CloudPreflight("my-project-1", (shared,)))
+    assert lab.model_calls_a_minute is None
 
 
 def test_services_that_do_not_answer_are_lines_and_no_exception():

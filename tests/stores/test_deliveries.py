@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from lab_helpers.agents.trace import Trace, new_id, stamp, utc_now
 from lab_helpers.stores.lineage import ATTEMPTS, MOST_TOGETHER, DeliveryFailed, LineageStore
 
@@ -97,3 +99,17 @@ def test_an_outage_ends_for_a_crowd_as_it_does_for_one(lab, at_once):
     turns = [rows() for _ in range(6)]
     assert left(store, turns, at_once) == {t: {k: v for k, v in b.items() if v} for t, b in turns}
     assert len(store.requests) <= 6 * ATTEMPTS
+
+
+def test_a_thread_stopped_while_it_waits_leaves_nothing_in_the_queue(lab):
+    class Stopped:
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+        def __exit__(self, *_): ...
+
+    store = Counted(lab)
+    store._sending = Stopped()
+    with pytest.raises(KeyboardInterrupt):
+        store.write(rows()[1])
+    assert not store._waiting and not store.requests

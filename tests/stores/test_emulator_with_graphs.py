@@ -13,6 +13,7 @@ from lab_helpers.sandbox.spanner import SpannerServer
 from lab_helpers.stores import schema
 from lab_helpers.stores.operations import NO_GRAPHS
 from lab_helpers.stores.personas import all_personas
+from tests.conftest import pointed_back
 
 QUESTION = schema.gql("operations/customer_orders")
 PERSON = {"user_id": all_personas()["A"].user_id}
@@ -24,15 +25,17 @@ def newer(tmp_path_factory):
     server = SpannerServer(home / "emulator")
     address = f"127.0.0.1:{server.start()}"
     lab = None
-    try:
-        lab = Lab.open(env={"LAB_HOME": str(home), "SPANNER_EMULATOR_HOST": address}, quiet=True)
-        lab.provision(progress=None)
-        yield lab
-    finally:
-        if lab is not None:
-            lab.close()
-        sandbox.stop(home)
-        server.stop()
+    with pointed_back():
+        try:
+            env = {"LAB_HOME": str(home), "SPANNER_EMULATOR_HOST": address}
+            lab = Lab.open(env=env, quiet=True)
+            lab.provision(progress=None)
+            yield lab
+        finally:
+            if lab is not None:
+                lab.close()
+            sandbox.stop(home)
+            server.stop()
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ import numpy as np
 
 from lab_helpers.agents.concierge import wording
 from lab_helpers.agents.concierge.embedding import local_vectors
-from lab_helpers.agents.model import Model, is_gemini
+from lab_helpers.agents.model import Model
+from lab_helpers.config import is_gemini
 from lab_helpers.stores import schema
 
 PRODUCT_RAG = "PRODUCT_RAG"

@@ -10,7 +10,6 @@ import asyncio
 import json
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from google.adk import Context, Workflow
 from google.adk.workflow import START
@@ -49,20 +48,27 @@ def build(
     return Workflow(name=NAME, edges=[(START, *nodes)])
 
 
-# Turns between reading the facts and acting on them. Those that wait then read what the first have
-# written, and a confirmation that comes too late is refused by the check alone.
+# Confirmed turns between reading the facts and acting on them. Those that wait then read what the
+# first have written, and a confirmation that comes too late is refused by the check alone.
 AT_ONCE = 3
 
 
 class Turnstile:
-    """At most AT_ONCE turns at a time, in the order they came; each event loop has its own."""
+    """At most AT_ONCE turns at a time, in the order they came; each event loop has its own.
+
+    Waiting counts as time of the step that waits.
+    """
 
     def __init__(self) -> None:
-        self._of: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
+        self._of: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
 
     async def enter(self, turn: Turn) -> None:
         """Wait for a place, which `turn.at_work` gives back when it is closed."""
-        places = self._of.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))
+        here = asyncio.get_running_loop()
+        if here not in self._of:
+            alive = {loop: places for loop, places in self._of.items() if not loop.is_closed()}
+            self._of = {**alive, here: asyncio.Semaphore(AT_ONCE)}
+        places = self._of[here]
         await places.acquire()
         turn.at_work.callback(places.release)
 
@@ -134,7 +140,8 @@ class _Steps:
     async def evaluate(self, ctx: Context) -> dict[str, Any]:
         """Step 3. Facts from the graph, verdict from the rules; unknown means refuse."""
         turn = TURN.get()
-        await self._turnstile.enter(turn)
+        if ctx.state.get("confirmed") is True:
+            await self._turnstile.enter(turn)
         mode, order_id = ctx.state["resolution_mode"], ctx.state["order_id"]
         step = turn.trace.step(STEPS[2])
         result, code, facts = await self._verdict(turn, mode, order_id, ctx.state.get("user_id"))

@@ -54,8 +54,23 @@ def _translated(node: exp.Expression) -> exp.Expression:
         )
         return exp.Anonymous(this=_SHIFTS[type(node)], expressions=[node.this, span])
     if isinstance(node, exp.Anonymous) and node.name not in _SHIFTS.values():
-        return _function(node)
+        return _set_of_strings(node) or _function(node)
     return node
+
+
+def _set_of_strings(node: exp.Anonymous) -> exp.Expression | None:
+    """STRING_AGG(DISTINCT …) again, where DuckDB gathers a list in its place; else None."""
+    if not _named(node, "list_aggregate") or len(node.expressions) != 3:
+        return None
+    items, _, separator = node.expressions
+    for step in ("list_sort", "list_distinct", "list"):
+        if not _named(items, step):
+            return None
+        items = items.expressions[0]
+    by = exp.Ordered(this=items.copy(), nulls_first=True)
+    within = exp.Order(this=separator, expressions=[by])
+    distinct = exp.Distinct(expressions=[items])
+    return exp.Anonymous(this="STRING_AGG", expressions=[distinct, within])
 
 
 def _function(node: exp.Anonymous) -> exp.Expression:
