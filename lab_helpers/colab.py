@@ -35,6 +35,8 @@ if "google.colab" in sys.modules:
 
 # What a notebook imports, that Colab's image lacks, and that replaces nothing of Colab's.
 _LACKING = ("wordllama",)
+# In a cloud project: Knowledge Catalog's client, and what writes plain SQL where no GQL runs.
+_LACKING_IN_THE_CLOUD = ("google-cloud-dataplex", "sqlglot")
 
 
 def prepare() -> None:
@@ -45,6 +47,7 @@ def prepare() -> None:
     """
     _add(_LACKING)
     if LabConfig.from_env().backend == "cloud":
+        _add(_LACKING_IN_THE_CLOUD)
         from google.colab import auth
 
         auth.authenticate_user()

@@ -10,7 +10,6 @@ import contextlib
 from typing import Any
 
 from google.api_core.exceptions import AlreadyExists, NotFound
-from google.cloud import dataplex_v1
 from google.protobuf import field_mask_pb2
 
 from lab_helpers.provision.glossary import CALL_TIMEOUT_S, LRO_TIMEOUT_S, place
@@ -64,6 +63,8 @@ def _name(project: str) -> str:
 
 def _aspect_type(document: Any, labels: dict[str, str]) -> Any:
     """A record of every value that a term of the glossary gives, none of them required."""
+    from google.cloud import dataplex_v1  # no part of Colab, where the sandbox needs none
+
     fields = {k: _KINDS[type(v)] for term in document["terms"] for k, v in term["aspect"].items()}
     template = dataplex_v1.AspectType.MetadataTemplate
     return dataplex_v1.AspectType(
@@ -82,6 +83,8 @@ def _aspect_type(document: Any, labels: dict[str, str]) -> Any:
 
 def _put(client: Any, parent: str, aspect: str, term: str, values: dict[str, Any]) -> bool:
     """Put the values on one term's entry; False where it carries the aspect already."""
+    from google.cloud import dataplex_v1  # no part of Colab, where the sandbox needs none
+
     entry = f"{parent}/entryGroups/@dataplex/entries/{term}"
     every = {"name": entry, "view": dataplex_v1.EntryView.ALL}
     held = client.get_entry(request=every, timeout=CALL_TIMEOUT_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from google.api_core.exceptions import AlreadyExists, NotFound
-from google.cloud import dataplex_v1
 
 from lab_helpers.stores import schema
 
@@ -24,6 +23,8 @@ def make(client: Any, project: str, labels: dict[str, str]) -> bool:
 
     `client` is a BusinessGlossaryServiceClient. Raises the service's error.
     """
+    from google.cloud import dataplex_v1  # no part of Colab, where the sandbox needs none
+
     document = schema.document("policies/business_glossary.json")
     parent, name = place(project)
     glossary = f"{parent}/glossaries/{name}"
