@@ -119,14 +119,15 @@ class LineageStore:
                 while not parcel.sent and self._waiting:
                     together = min(MOST_TOGETHER, len(self._waiting))
                     self._send([self._waiting.popleft() for _ in range(together)])
-        finally:
+        except BaseException:  # this thread is stopped, and nobody is to send its rows later
             with contextlib.suppress(ValueError):
-                self._waiting.remove(parcel)  # there only where this thread was stopped
+                self._waiting.remove(parcel)
+            raise
         return parcel.left, parcel.cause
 
     def _send(self, parcels: Sequence[_Parcel]) -> None:
-        left = {t: [row for p in parcels for row in p.rows.get(t, [])] for t in TABLES}
-        left, cause = supervised(lambda rows=left: self._insert(rows), self._revive)
+        together = {t: [row for p in parcels for row in p.rows.get(t, [])] for t in TABLES}
+        left, cause = supervised(lambda: self._insert(together), self._revive)
         lost = {id(row) for batch in left.values() for row in batch}
         for p in parcels:
             mine = {t: [row for row in batch if id(row) in lost] for t, batch in p.rows.items()}

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lab_helpers.agents.shown import counted
 from lab_helpers.ui.style import chip, esc
-from lab_helpers.ui.words import STEPS, counted, decision, failure, governed, order_name, spoke
+from lab_helpers.ui.words import STEPS, decision, failure, governed, order_name, spoke
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.result import TurnResult

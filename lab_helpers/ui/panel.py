@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from lab_helpers.agents.shown import counted
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.errors import LabError, scrubbed
 from lab_helpers.stores.personas import all_personas
@@ -24,7 +25,7 @@ from lab_helpers.ui.panel_widgets import PanelWidgets
 from lab_helpers.ui.progress import widget_view
 from lab_helpers.ui.style import page
 from lab_helpers.ui.tables import TABLE, orders_table, table_html
-from lab_helpers.ui.words import counted, order_name
+from lab_helpers.ui.words import order_name
 
 if TYPE_CHECKING:
     from lab_helpers.agents.refund.result import TurnResult
@@ -282,15 +283,15 @@ def _request(order_id: int) -> str:
 
 def _used(lab: Lab) -> str:
     """How much of a model's quota per minute is used; nothing where no model is called."""
-    used = lab.model.calls_last_minute
     if not lab.model.available:
         return ""
     try:
         quota = lab.model_calls_a_minute
     except Exception:  # the store is not there; the turn has said so already
         quota = None
+    used = counted(lab.model.calls_last_minute, "model call")
     limit = "" if quota is None else f"; the project's quota is {quota}"
-    return f" This agent made {counted(used, 'model call')} in the last minute{limit}."
+    return f" This agent made {used} in the last minute{limit}."
 
 
 def _afterwards(result: TurnResult | None) -> str:

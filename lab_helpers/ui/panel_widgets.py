@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from lab_helpers.agents.refund.intent import active
+from lab_helpers.agents.shown import counted
 from lab_helpers.stores.personas import all_personas
 from lab_helpers.ui import chat as view
 from lab_helpers.ui.chat import Conversation
 from lab_helpers.ui.style import esc, style
-from lab_helpers.ui.words import counted, order_name
+from lab_helpers.ui.words import order_name
 
 if TYPE_CHECKING:
     from lab_helpers.stores.operations import Order

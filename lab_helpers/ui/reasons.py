@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lab_helpers.ui.words import DECISIONS, counted, failure, order_name
+from lab_helpers.agents.shown import counted
+from lab_helpers.ui.words import DECISIONS, failure, order_name
 
 _WHY = {
     "MISSING_ORDER_ID": "the message named no order",

@@ -72,16 +72,14 @@ class Table:
     def _cells(self) -> list[list[str]]:
         return [[cell(row.get(name)) for name in self.columns] for row in self.rows]
 
-    def _numeric(self) -> list[bool]:
-        return [_is_numeric(column) for column in zip(*self._cells(), strict=True)]
-
     def __repr__(self) -> str:
         if not self.rows:
             return "\n".join(part for part in (self.caption, self.empty) if part)
-        body = [[_short(text) for text in row] for row in self._cells()]
+        cells = self._cells()
+        numeric = [_is_numeric(column) for column in zip(*cells, strict=True)]
+        body = [[_short(text) for text in row] for row in cells]
         widths = [max(map(len, column)) for column in zip(self.columns, *body, strict=True)]
         rule = ["-" * width for width in widths]
-        numeric = self._numeric()
         lines = [
             "  ".join(
                 text.rjust(width) if right else text.ljust(width)
@@ -102,10 +100,7 @@ def table_html(table: Table) -> str:
         empty = f'<p class="soa-muted">{esc(table.empty)}</p>'
         return f"<p><b>{esc(table.caption)}</b></p>{empty}" if table.caption else empty
     rows = table._cells()
-    kinds = [
-        ' class="soa-num"' if right else ' class="soa-text"' if longest > _SENTENCE else ""
-        for right, longest in zip(table._numeric(), _longest(rows), strict=True)
-    ]
+    kinds = [_kind(column) for column in zip(*rows, strict=True)]
     head = "".join(
         f'<th scope="col"{kind}>{esc(name)}</th>'
         for name, kind in zip(table.columns, kinds, strict=True)
@@ -122,9 +117,11 @@ def table_html(table: Table) -> str:
     )
 
 
-def _longest(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Characters in the longest cell of each column."""
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _kind(column: Sequence[str]) -> str:
+    """The class of a column's cells: numbers stand right, sentences keep room."""
+    if _is_numeric(column):
+        return ' class="soa-num"'
+    return ' class="soa-text"' if max(map(len, column)) > _SENTENCE else ""
 
 
 def cell(value: Any) -> str:

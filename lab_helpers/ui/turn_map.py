@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lab_helpers.agents.shown import counted
 from lab_helpers.stores.personas import all_personas
 from lab_helpers.ui.style import chip, esc, page
 from lab_helpers.ui.tables import Table
@@ -42,7 +43,7 @@ class TurnMap:
     def title(self) -> str:
         """How many turns there are in all."""
         turns = sum(row["turns"] for row in self.rows)
-        return f"{turns} decision{'' if turns == 1 else 's'} by customer and outcome"
+        return f"{counted(turns, 'decision')} by customer and outcome"
 
     @property
     def columns(self) -> dict[int | None, str]:

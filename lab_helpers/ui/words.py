@@ -96,11 +96,6 @@ def order_name(order_id: object) -> str:
     return "no order" if order_id is None else f"ORD-{order_id}"
 
 
-def counted(n: object, noun: str) -> str:
-    """The noun with its number: 1 item, 2 items."""
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
 def governed(source: str) -> str:
     """Where the governed terms of a turn came from."""
     return _GOVERNED.get(source, "no governed terms")

@@ -4,8 +4,8 @@ With a project, Gemini Flash-Lite answers with one of the labels (or the lab's o
 is not Gemini). Without one, or when it gives none, the message is compared with the labelled
 examples of data/coffee/intent_examples.json: by the embedding of its words and by the pieces of
 words that survive a typo. Every example votes with its likeness; how much a vote weighs is fitted
-so that the examples classify one another (kernel ridge regression). An order
-number settles the matter by rule.
+so that the examples classify one another (kernel ridge regression). An order number settles the
+matter by rule.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lab_helpers.agents.concierge.turn import Turn
-from lab_helpers.agents.shown import root
+from lab_helpers.agents.shown import counted, root
 from lab_helpers.agents.trace import StepEvent
 from lab_helpers.stores.coffee import Product
 
@@ -65,7 +65,7 @@ class ChatResult:
         return (
             self.intent_detected or "no intent",
             "from the cache" if self.from_cache else "answered now",
-            *((f"{found} row{'' if found == 1 else 's'} found",) if found is not None else ()),
+            *((f"{counted(found, 'row')} found",) if found is not None else ()),
             *(("embedding from the cache",) if self.embedding_cache_hit else ()),
         )
 

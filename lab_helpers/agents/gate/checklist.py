@@ -11,6 +11,7 @@ from typing import Any
 from lab_helpers.agents.gate.gardener import Item
 from lab_helpers.agents.gate.shift import Kind
 from lab_helpers.agents.gate.triage import Brief
+from lab_helpers.agents.shown import counted
 
 Values = dict[str, str | None]
 
@@ -47,7 +48,7 @@ def _quantity(brief: Brief, page: Sequence[Item]) -> str | None:
     item = _product(brief, page)
     if item is None or not brief.quantity:
         return None
-    return f"{brief.quantity} {item.facts['unit']}{'s' if brief.quantity != 1 else ''}"
+    return counted(brief.quantity, item.facts["unit"])
 
 
 def _unit_price(brief: Brief, page: Sequence[Item]) -> str | None:

@@ -197,10 +197,6 @@ class _Steps:
     async def act(self, ctx: Context) -> dict[str, Any]:
         """Step 4. Decide, and where every check holds, commit."""
         turn = TURN.get()
-        with turn.at_work:
-            return await self._acted(ctx, turn)
-
-    async def _acted(self, ctx: Context, turn: Turn) -> dict[str, Any]:
         assert turn.policy_eval is not None
         order_id = ctx.state["order_id"]
         kind, reason, turn.stale_approval = action.decide(
@@ -218,6 +214,7 @@ class _Steps:
             )
         else:
             turn.action = action.outcome(kind, turn.policy_eval["eval_id"], reason)
+        turn.at_work.close()
         ctx.state["policy_eval"] = dict(turn.policy_eval)
         ctx.state["action_outcome"] = turn.action
         return turn.action

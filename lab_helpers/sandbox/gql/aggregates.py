@@ -22,6 +22,7 @@ from .sqlnodes import (
     cast,
     column,
     equal,
+    joined_set,
     lambda_,
     not_null,
     null,
@@ -155,9 +156,7 @@ def _vertical(
     if a.name == "STRING_AGG":
         rest = rest or [text(",")]
         if _is_a_set(a, kind, rest, windowed):
-            # Cheaper than a hash table for each group. list_distinct leaves NULLs out.
-            items = call("list_sort", call("list_distinct", call("list", operand)))
-            return Scalar(call("list_aggregate", items, text("string_agg"), *rest), kind)
+            return Scalar(joined_set(operand, rest[0]), kind)
     if a.name in ("ARRAY_AGG", "STRING_AGG") and not order and not windowed:
         # the services promise no order here; a stable one keeps answers repeatable
         by = operand if a.distinct else position

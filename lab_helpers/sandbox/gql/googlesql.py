@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from .errors import Unsupported
 from .lower import Lowered
+from .sqlnodes import call, is_call_of, of_joined_set
 
 # DuckDB's function to GoogleSQL's. A function that is not here has no plain twin.
 _FUNCTIONS = {
@@ -48,7 +49,7 @@ def googlesql(lowered: Lowered, *, ordered_aggregates: bool = True) -> str:
 
 
 def _translated(node: exp.Expression) -> exp.Expression:
-    if type(node) in _SHIFTS and _named(node.expression, "to_microseconds"):
+    if type(node) in _SHIFTS and is_call_of(node.expression, "to_microseconds"):
         span = exp.Interval(
             this=exp.Paren(this=node.expression.expressions[0]), unit=exp.Var(this="MICROSECOND")
         )
@@ -59,18 +60,14 @@ def _translated(node: exp.Expression) -> exp.Expression:
 
 
 def _set_of_strings(node: exp.Anonymous) -> exp.Expression | None:
-    """STRING_AGG(DISTINCT …) again, where DuckDB gathers a list in its place; else None."""
-    if not _named(node, "list_aggregate") or len(node.expressions) != 3:
+    """STRING_AGG(DISTINCT …) where DuckDB gathers a list in its place, else None."""
+    found = of_joined_set(node)
+    if found is None:
         return None
-    items, _, separator = node.expressions
-    for step in ("list_sort", "list_distinct", "list"):
-        if not _named(items, step):
-            return None
-        items = items.expressions[0]
-    by = exp.Ordered(this=items.copy(), nulls_first=True)
+    value, separator = found
+    by = exp.Ordered(this=value.copy(), nulls_first=True)
     within = exp.Order(this=separator, expressions=[by])
-    distinct = exp.Distinct(expressions=[items])
-    return exp.Anonymous(this="STRING_AGG", expressions=[distinct, within])
+    return call("STRING_AGG", exp.Distinct(expressions=[value]), within)
 
 
 def _function(node: exp.Anonymous) -> exp.Expression:
@@ -88,7 +85,3 @@ def _unordered(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Order) and isinstance(node.parent, exp.Anonymous):
         return node.this
     return node
-
-
-def _named(node: exp.Expression | None, name: str) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() == name

@@ -29,6 +29,35 @@ def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
+_SET = ("list_sort", "list_distinct", "list")
+
+
+def joined_set(value: exp.Expression, separator: exp.Expression) -> exp.Anonymous:
+    """STRING_AGG(DISTINCT value, separator) in the order of the values, as a list made distinct at
+    the end: cheaper than a hash table for each group. list_distinct leaves NULLs out."""
+    items = value
+    for step in reversed(_SET):
+        items = call(step, items)
+    return call("list_aggregate", items, text("string_agg"), separator)
+
+
+def of_joined_set(node: exp.Expression) -> tuple[exp.Expression, exp.Expression] | None:
+    """The (value, separator) that `joined_set` made `node` from; None for any other node."""
+    if not is_call_of(node, "list_aggregate") or len(node.expressions) != 3:
+        return None
+    items, _, separator = node.expressions
+    for step in _SET:
+        if not is_call_of(items, step):
+            return None
+        items = items.expressions[0]
+    return items, separator
+
+
+def is_call_of(node: exp.Expression | None, name: str) -> bool:
+    """True for `call(name, ...)`, whatever the case of the name."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == name
+
+
 def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
